@@ -1,0 +1,105 @@
+"""What is investigated: engine, drafter, target, references, pull requests."""
+
+import re
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from investigator.errors import UsageError
+
+DEFAULT_ENGINE = "vllm==0.20.1"
+DEFAULT_DRAFT = "z-lab/Qwen3.6-27B-DFlash"
+DEFAULT_PULL_REQUESTS = ("vllm-project/vllm#40727", "vllm-project/vllm#40898")
+DEFAULT_REFERENCES = ("dflash==0.1.0", "github:liranringel/ddtree")
+
+
+class EngineKind(StrEnum):
+    """Where an engine's files are taken from."""
+
+    RELEASE = "release"
+    PATH = "path"
+    GIT = "git"
+    INSTALLED = "installed"
+    PYTHON = "python"
+
+
+_RELEASE = re.compile(r"(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)==(?P<version>[A-Za-z0-9][A-Za-z0-9.!+_-]*)\Z")
+_REPO = re.compile(r"(?P<id>[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*)(?:@(?P<revision>[\w./-]+))?\Z")
+
+
+@dataclass(frozen=True)
+class EngineSpec:
+    """An engine as the user names it.
+
+    ``vllm==0.20.1`` (a release on the package index), ``path:DIR``, ``git:URL-or-PATH@REF``,
+    ``installed`` (this environment), ``python:/path/to/python`` (that environment).
+    ``value`` is the version, the folder, the URL with its ref, or the interpreter.
+    """
+
+    kind: EngineKind
+    value: str
+    name: str = "vllm"
+
+    @classmethod
+    def parse(cls, text: str) -> "EngineSpec":
+        """Read the user's spelling. Raises UsageError."""
+        if match := _RELEASE.match(text):
+            return cls(EngineKind.RELEASE, match["version"], match["name"].lower())
+        head, colon, rest = text.partition(":")
+        if colon and rest and head in ("path", "git", "python"):
+            return cls(EngineKind(head), rest)
+        if text == "installed":
+            return cls(EngineKind.INSTALLED, "")
+        raise UsageError(
+            f"cannot read engine {text!r}",
+            "write NAME==VERSION, path:DIR, git:URL@REF, installed, or python:/path/to/python",
+        )
+
+    def __str__(self) -> str:
+        match self.kind:
+            case EngineKind.RELEASE:
+                return f"{self.name}=={self.value}"
+            case EngineKind.INSTALLED:
+                return "installed"
+            case _:
+                return f"{self.kind.value}:{self.value}"
+
+
+@dataclass(frozen=True)
+class RepoSpec:
+    """A Hub repository, or a local folder or ``config.json`` (``path`` set, ``id`` its name)."""
+
+    id: str
+    revision: str | None = None
+    path: str | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> "RepoSpec":
+        """Read ``owner/name``, ``owner/name@revision`` or ``path:FILE-OR-DIR``. Raises UsageError."""
+        if text.startswith("path:") and len(text) > len("path:"):
+            path = text.removeprefix("path:")
+            return cls(id=path, path=path)
+        if match := _REPO.match(text):
+            return cls(match["id"], match["revision"])
+        raise UsageError(
+            f"cannot read model repository {text!r}",
+            "write owner/name, owner/name@revision, or path:DIR for a local config.json",
+        )
+
+    def __str__(self) -> str:
+        if self.path is not None:
+            return f"path:{self.path}"
+        return f"{self.id}@{self.revision}" if self.revision else self.id
+
+
+@dataclass(frozen=True)
+class Case:
+    """One investigation. ``target`` None means: the one the drafter's snapshot or card names."""
+
+    engine: EngineSpec
+    draft: RepoSpec
+    target: RepoSpec | None = None
+    references: tuple[str, ...] = DEFAULT_REFERENCES
+    pull_requests: tuple[str, ...] = DEFAULT_PULL_REQUESTS
+    block_size: int | None = None
+    environment: dict[str, str] = field(default_factory=dict)
+    """Engine environment variables that the deployment sets (``VLLM_USE_V2_MODEL_RUNNER``)."""

@@ -1,0 +1,1 @@
+"""Where text comes from: one interface (``interface``), one transport, one store."""
