@@ -1,0 +1,27 @@
+"""Packages and their folders; everything else is in pyproject.toml.
+
+``agents/``, ``reports/`` and ``fixtures/`` stand at the top of the repository and are
+installed *inside* ``investigator``: a distribution with a top-level ``agents`` would
+overwrite openai-agents. Setuptools finds packages in one folder only, hence these lines.
+"""
+
+from setuptools import find_packages, setup
+
+PLACED = ("agents", "reports", "fixtures")
+
+setup(
+    packages=[
+        *find_packages(include=["investigator", "investigator.*"]),
+        *(
+            f"investigator.{name}"
+            for place in PLACED
+            for name in find_packages(include=[place, f"{place}.*"])
+        ),
+    ],
+    package_dir={f"investigator.{place}": place for place in PLACED},
+    package_data={
+        "investigator": ["py.typed", "**/*.json", "**/*.md", "**/*.j2", "**/*.svg"],
+        "investigator.reports": ["**/*.j2", "**/*.json", "**/*.css", "**/*.js"],
+        "investigator.fixtures": ["**/*"],
+    },
+)
