@@ -50,7 +50,7 @@ def stamp(command):
 @contextlib.contextmanager
 def one_at_a_time():
     """Hold a lock beside ``.venv``, so that two first runs do not build in each other's way."""
-    with open(str(VENV) + ".lock", "w") as handle:
+    with Path(str(VENV) + ".lock").open("w") as handle:
         if os.name != "nt":
             import fcntl
 
