@@ -1,0 +1,109 @@
+"""What Hugging Face's config classes do to a ``config.json`` before an engine sees it.
+
+An engine never reads the file: it reads the object that ``transformers`` built from it, and
+that class fills in and rewrites keys. For the drafters here the class is ``Qwen3Config``
+(``model_type: qwen3``): with ``use_sliding_window`` false, which is its default, it sets
+``sliding_window`` to None whatever the file says; when ``layer_types`` is missing it makes
+layer ``i`` sliding if there is a window and ``i >= max_window_layers``.
+
+Source: ``transformers/models/qwen3/configuration_qwen3.py``, 4.57 and 5.x.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from investigator.model import Json
+
+FULL = "full_attention"
+SLIDING = "sliding_attention"
+
+_WINDOWED_DEFAULTS: dict[str, Json] = {
+    "use_sliding_window": False,
+    "sliding_window": 4096,
+    "max_window_layers": 28,
+    "layer_types": None,
+}
+
+CLASS_DEFAULTS: Mapping[str, Mapping[str, Json]] = {
+    "qwen3": {
+        "vocab_size": 151936,
+        "hidden_size": 4096,
+        "intermediate_size": 22016,
+        "num_hidden_layers": 32,
+        "num_attention_heads": 32,
+        "num_key_value_heads": 32,
+        "head_dim": 128,
+        "hidden_act": "silu",
+        "max_position_embeddings": 32768,
+        "initializer_range": 0.02,
+        "rms_norm_eps": 1e-6,
+        "use_cache": True,
+        "tie_word_embeddings": False,
+        "attention_bias": False,
+        "attention_dropout": 0.0,
+        **_WINDOWED_DEFAULTS,
+    }
+}
+"""Config class, by ``model_type``, -> the values it uses for keys that the file leaves out.
+
+``rope_theta`` is not among them: transformers 4 defaults the flat key, 5 a dictionary.
+"""
+
+
+@dataclass(frozen=True)
+class Normalised:
+    """The keys as an engine gets them, and in words what was rewritten."""
+
+    values: Mapping[str, Json]
+    rewrites: tuple[str, ...] = ()
+
+
+def normalise(raw: Mapping[str, Json], *, complete: bool = True) -> Normalised:
+    """Do to ``raw`` what its Hugging Face config class does.
+
+    With ``complete`` False a key that is missing may stand in the real file: then nothing
+    that would rest on its absence is filled in or rewritten. Classes that are not known
+    here leave the keys as they are. Never raises; shapes are checked by the reader.
+    """
+    defaults = CLASS_DEFAULTS.get(str(raw.get("model_type")))
+    if defaults is None:
+        return Normalised(dict(raw))
+    values = dict(raw)
+    rewrites: list[str] = []
+    if complete:
+        filled = {key: value for key, value in defaults.items() if key not in values}
+        values.update(filled)
+        if shown := sorted(filled.keys() & {"use_sliding_window", "num_hidden_layers", "head_dim"}):
+            listed = ", ".join(f"{key}={filled[key]!r}" for key in shown)
+            rewrites.append(f"keys the file leaves out get the class's defaults: {listed}")
+    rewrites += _drop_unused_window(raw, values)
+    rewrites += _fill_layer_types(values)
+    return Normalised(values, tuple(rewrites))
+
+
+def _drop_unused_window(raw: Mapping[str, Json], values: dict[str, Json]) -> list[str]:
+    """``use_sliding_window`` false nulls the window."""
+    if "use_sliding_window" not in values or values["use_sliding_window"]:
+        return []
+    before = values.get("sliding_window")
+    values["sliding_window"] = None
+    if raw.get("sliding_window") is None:
+        return []
+    cause = "is false" if "use_sliding_window" in raw else "is missing and defaults to false"
+    return [f"sliding_window {before!r} becomes null: use_sliding_window {cause}"]
+
+
+def _fill_layer_types(values: dict[str, Json]) -> list[str]:
+    """``max_window_layers`` decides the types when the file gives none."""
+    if values.get("layer_types", 0) is not None:
+        return []  # given, or missing from a file of which only a part was seen
+    layers, first = values.get("num_hidden_layers"), values.get("max_window_layers")
+    if not isinstance(layers, int) or not isinstance(first, int) or "sliding_window" not in values:
+        return []
+    if layers > 10_000:
+        return []  # the reader refuses it; do not build the list first
+    windowed = values["sliding_window"] is not None
+    types = [SLIDING if windowed and i >= first else FULL for i in range(layers)]
+    values["layer_types"] = types
+    why = f"layers from max_window_layers={first} on slide" if windowed else "there is no window"
+    return [f"layer_types is filled in with {types.count(SLIDING)} sliding of {layers}: {why}"]
