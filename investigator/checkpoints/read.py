@@ -73,7 +73,7 @@ def read_checkpoint(draft: ModelConfig, target: ModelConfig | None = None) -> Ch
     if num_target_layers is None:
         num_target_layers = target_layers(target)
 
-    layer_types = _layer_types(body, num_draft_layers)
+    layer_types = _layer_types(body, dflash, num_draft_layers)
     return Checkpoint(
         method=method,
         layout=layout,
@@ -83,7 +83,7 @@ def read_checkpoint(draft: ModelConfig, target: ModelConfig | None = None) -> Ch
         num_target_layers=num_target_layers,
         target_layer_ids=_target_layer_ids(layout, fields, num_target_layers),
         layer_types=layer_types,
-        windows=_windows(body, dflash, layer_types, num_draft_layers, complete=draft.complete),
+        windows=_windows(body, dflash, layer_types, complete=draft.complete),
         block_size=_either(dflash, fields, "block_size", least=1),
         mask_token_id=_either(dflash, fields, "mask_token_id", least=0),
     )
@@ -147,30 +147,32 @@ def _eagle_numbered(fields: Fields, key: str, layers: int | None) -> tuple[int, 
     return tuple(n - 1 for n in ids)
 
 
-def _layer_types(body: Fields, layers: int) -> tuple[str, ...] | None:
+def _layer_types(body: Fields, dflash: Fields, layers: int) -> tuple[str, ...] | None:
+    """The kind of each draft layer.
+
+    MiMo's ``use_swa`` makes every layer slide unless ``layer_types`` names sliding layers
+    itself: what stands there may only be what Hugging Face's class filled in.
+    """
     types = body.strings("layer_types")
-    if types is None:
-        return None
-    if len(types) != layers:
+    if types is not None and len(types) != layers:
         raise body.bad("layer_types", f"has {len(types)} entries for {layers} layers")
-    for index, kind in enumerate(types):
+    for index, kind in enumerate(types or ()):
         if kind not in (FULL, SLIDING):
             wrong = f"holds {kind[:40]!r} at position {index}; a draft layer is {FULL} or {SLIDING}"
             raise body.bad("layer_types", wrong)
+    if dflash.flag("use_swa") and SLIDING not in (types or ()):
+        return (SLIDING,) * layers
     return types
 
 
 def _windows(
-    body: Fields, dflash: Fields, types: tuple[str, ...] | None, layers: int, *, complete: bool
+    body: Fields, dflash: Fields, types: tuple[str, ...] | None, *, complete: bool
 ) -> tuple[int | None, ...] | None:
     """Each draft layer's window in tokens, None for full attention; None when not known.
 
-    MiMo's ``use_swa`` makes every layer slide unless ``layer_types`` names sliding layers
-    itself; its window is ``swa_window_size``, else ``sliding_window``. A sliding layer
-    without any window attends to everything, as in the reference.
+    A window of ``dflash_config.swa_window_size`` goes before the top-level one. A sliding
+    layer without any window attends to everything, as in the reference.
     """
-    if dflash.flag("use_swa") and (types is None or SLIDING not in types):
-        types = (SLIDING,) * layers
     if types is None:
         return None
     window = _either(dflash, body, "swa_window_size", least=1)
