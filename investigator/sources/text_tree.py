@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from investigator.errors import NotFoundError
 from investigator.model import Json, Source
 
-_WIDTH = 100
+_WIDTH = 160
 
 
 class TextTree:
