@@ -1,0 +1,98 @@
+"""What a run leaves is whole or not there."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from investigator.errors import UsageError
+from investigator.events import Event, EventKind
+from investigator.log import EventLog
+from investigator.run_folder import open_run_folder, slug
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_without_out_the_folder_is_named_after_time_and_case(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    with (
+        open_run_folder(None, "vllm==0.20.1 z-lab/A") as first,
+        open_run_folder(None, "vllm==0.20.1 z-lab/A") as second,
+    ):
+        assert first.path.parent == Path("runs")
+        assert first.path.name.split("-", 1)[1] == "vllm==0.20.1-z-lab-A"
+        assert second.path != first.path
+
+
+def test_a_file_replaces_an_older_one_and_leaves_nothing_else(tmp_path):
+    with open_run_folder(tmp_path, "x") as folder:
+        folder.write("report.md", "old")
+        folder.write("report.md", "new\n")
+
+    assert names(tmp_path) == ["log.jsonl", "report.md"]
+    assert (tmp_path / "report.md").read_bytes() == b"new\n"
+
+
+def test_patches_of_an_earlier_run_do_not_stay(tmp_path):
+    with open_run_folder(tmp_path, "x") as folder:
+        folder.write_patches({"0001-a.patch": "a", "0002-b.patch": "b"})
+        folder.write_patches({"0001-c.patch": "c"})
+        assert names(tmp_path / "patches") == ["0001-c.patch"]
+        assert folder.write_patches({}) is None
+
+    assert names(tmp_path) == ["log.jsonl"]
+
+
+def test_a_file_in_the_way_is_one_clear_error_before_any_work(tmp_path):
+    (tmp_path / "taken").write_text("")
+
+    with (
+        pytest.raises(UsageError, match="cannot write") as caught,
+        open_run_folder(tmp_path / "taken" / "x", "x"),
+    ):
+        pytest.fail("the work began")
+
+    assert "--out" in caught.value.advice
+
+
+def test_two_runs_do_not_share_a_folder(tmp_path):
+    refused = pytest.raises(UsageError, match="being written by another run")
+    with open_run_folder(tmp_path, "x"), refused, open_run_folder(tmp_path, "x"):
+        pytest.fail("the second run began")
+
+    with open_run_folder(tmp_path, "x") as again:
+        assert again.path == tmp_path
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("vllm==0.20.1", "vllm==0.20.1"),
+        ("../../etc/passwd", "etc-passwd"),
+        ("...", "case"),
+        ("a" * 200, "a" * 80),
+    ],
+)
+def test_a_slug_is_safe_as_a_folder_name(text, name):
+    assert slug(text) == name
+
+
+def test_the_log_holds_one_object_a_line_whatever_the_text(tmp_path):
+    with open_run_folder(tmp_path, "x") as folder, folder.log() as stream:
+        seen: list[Event] = []
+        log = EventLog(stream, [seen.append])
+        log(
+            Event(
+                kind=EventKind.FETCHED,
+                agent="hub",
+                details={"source": "a\nb\u2028", "bytes": 12, "event": "no"},
+            )
+        )
+
+    (line,) = (tmp_path / "log.jsonl").read_text().splitlines()
+    assert json.loads(line)["source"] == "a\nb\u2028"
+    assert json.loads(line)["event"] == "fetched"
+    assert len(seen) == 1
