@@ -120,7 +120,7 @@ class HubSource:
         cached = self._client.cached(spec.id, spec.revision) if self._client is not None else None
         if cached is not None:
             return _from_hub(
-                cached, spec, source_id, note=f"{reason}; the Hub's cache on this machine was used"
+                cached, spec, source_id, note=f"{reason}; the Hub's cache here was used"
             )
         snapshot = self._snapshots.hub(spec.id)
         if snapshot is None:

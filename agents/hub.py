@@ -1,0 +1,206 @@
+"""The agent that reads the checkpoint: the drafter's and the target's configs."""
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+import anyio
+
+from investigator.agents.interface import AgentContext, AgentResult
+from investigator.case import RepoSpec
+from investigator.checkpoint import Checkpoint
+from investigator.checkpoints import key_lines, read_checkpoint, target_layers
+from investigator.errors import InvestigateError, UsageError
+from investigator.events import EventKind
+from investigator.model import Answer, Evidence, Known, NotChecked, Outcome, Role
+from investigator.sources.hub import SHAPES, FetchedModel, HubSource
+
+DRAFT = "draft"
+TARGET = "target"
+MOST_LINES = 3
+TARGET_KEY = "target:"
+"""A key that a contract names with this prefix stands in the target's config."""
+
+AskCheckpoint = Callable[[Checkpoint], tuple[Outcome, tuple[str, ...]]]
+
+
+class CheckpointQuestion(Protocol):
+    """What a contract asks of a checkpoint: an outcome, and the dotted config keys it rests on."""
+
+    @property
+    def id(self) -> str:
+        """The contract's id."""
+        ...
+
+    @property
+    def ask_checkpoint(self) -> AskCheckpoint | None:
+        """The question; None when the contract asks the checkpoint nothing."""
+        ...
+
+
+class HubAgent:
+    """Fetches the configs, keeps the checkpoint for the others, and answers for it."""
+
+    def __init__(self, source: HubSource, contracts: Sequence[CheckpointQuestion]) -> None:
+        self._source = source
+        self._contracts = tuple(contracts)
+
+    @property
+    def name(self) -> str:
+        """Its name in logs, reports and answers."""
+        return "hub"
+
+    async def run(self, context: AgentContext) -> AgentResult:
+        """Fetch both configs and answer every contract's question to the checkpoint.
+
+        Raises what the drafter's config raises; a target that cannot be had only leaves
+        its part unknown.
+        """
+        draft = await self._fetch(context, context.case.draft, DRAFT)
+        spec = context.case.target or (RepoSpec(id=draft.target) if draft.target else None)
+        target, missing = None, None
+        if spec is not None:
+            try:
+                target = await self._fetch(context, spec, TARGET)
+            except UsageError:
+                raise
+            except InvestigateError as error:
+                missing = f"the target's config ({spec}): {error}"
+        checkpoint = read_checkpoint(draft.config, target.config if target else None)
+        context.checkpoint.keep(checkpoint)
+
+        fetched = {DRAFT: draft} | ({TARGET: target} if target else {})
+        return AgentResult(
+            answers=tuple(self._answers(context, checkpoint, fetched)),
+            sources=tuple(model.tree.source for model in fetched.values()),
+            trees={name: model.tree for name, model in fetched.items()},
+            not_checked=tuple(_not_checked(checkpoint, draft, target, missing, spec)),
+            missing=missing,
+        )
+
+    async def _fetch(self, context: AgentContext, spec: RepoSpec, source_id: str) -> FetchedModel:
+        model = await anyio.to_thread.run_sync(
+            functools.partial(self._source.fetch, spec, source_id), abandon_on_cancel=True
+        )
+        size = sum(len(model.tree.read(path)) for path in model.tree.paths())
+        source = model.tree.source
+        context.event(
+            EventKind.FETCHED,
+            source=source_id,
+            what=str(spec),
+            revision=source.revision,
+            origin=source.origin.value,
+            bytes=size,
+            notes=list(model.notes),
+        )
+        return model
+
+    def _answers(
+        self, context: AgentContext, checkpoint: Checkpoint, fetched: dict[str, FetchedModel]
+    ) -> list[Answer]:
+        answers = []
+        for contract in self._contracts:
+            if contract.ask_checkpoint is None:
+                continue
+            context.event(EventKind.ASKED, contract=contract.id)
+            outcome, keys = contract.ask_checkpoint(checkpoint)
+            answers.append(
+                Answer(
+                    contract=contract.id,
+                    role=Role.CHECKPOINT,
+                    agent=self.name,
+                    source=DRAFT,
+                    outcome=outcome,
+                    evidence=tuple(quote_keys(keys, fetched)),
+                    note="; ".join(_rewrites_of(keys, fetched[DRAFT])),
+                )
+            )
+            context.event(EventKind.ANSWERED, contract=contract.id, known=isinstance(outcome, Known))
+        return answers
+
+
+def quote_keys(keys: Sequence[str], fetched: dict[str, FetchedModel]) -> list[Evidence]:
+    """The config lines that hold ``keys``, in their order; a key that no line holds is left out.
+
+    A key is dotted (``dflash_config.block_size``); when it does not stand there as written
+    but exactly one nested key ends with it, that one is meant.
+    """
+    found: list[Evidence] = []
+    texts: dict[str, tuple[list[str], dict[str, tuple[int, int]]]] = {}
+    for key in keys:
+        source_id = TARGET if key.startswith(TARGET_KEY) else DRAFT
+        model = fetched.get(source_id)
+        if model is None:
+            continue
+        if source_id not in texts:
+            text = model.tree.read(model.config_path).decode("utf-8", errors="replace")
+            spans = {name: (at.line, at.end_line) for name, at in key_lines(text).items()}
+            texts[source_id] = text.split("\n"), spans
+        lines, spans = texts[source_id]
+        name = _find_key(key.removeprefix(TARGET_KEY), spans)
+        if name is None:
+            continue
+        line, end = spans[name]
+        end = min(end, line + MOST_LINES - 1)
+        found.append(
+            Evidence(
+                source=source_id,
+                path=model.config_path,
+                line=line,
+                end_line=end,
+                quote="\n".join(part.removesuffix("\r") for part in lines[line - 1 : end]),
+                role=f"{name} of the {'target' if source_id == TARGET else 'drafter'}",
+            )
+        )
+    return found
+
+
+def _find_key(key: str, spans: dict[str, tuple[int, int]]) -> str | None:
+    if key in spans:
+        return key
+    nested = [name for name in spans if name.endswith(f".{key}")]
+    return nested[0] if len(nested) == 1 else None
+
+
+def _rewrites_of(keys: Sequence[str], draft: FetchedModel) -> list[str]:
+    """What Hugging Face's config class did to any of these keys."""
+    names = {key.rpartition(".")[2] for key in keys}
+    return [text for text in draft.config.rewrites if any(name in text for name in names)]
+
+
+def _not_checked(
+    checkpoint: Checkpoint,
+    draft: FetchedModel,
+    target: FetchedModel | None,
+    missing: str | None,
+    spec: RepoSpec | None,
+) -> list[NotChecked]:
+    """What a reader might take for granted and was not looked at."""
+    left: list[NotChecked] = []
+    if target is None:
+        why = missing or "neither the drafter's card nor its snapshot names the target: give it with --target"
+        left.append(NotChecked(what="the target's config", why=why))
+    for model in (draft, target):
+        if model is not None and not model.config.complete:
+            why = "the snapshot holds only some of the file's keys; a key it lacks is unknown, not absent"
+            left.append(NotChecked(what=f"keys that the snapshot of {model.config.repo} lacks", why=why))
+    layers = target_layers(target.config if target else None)
+    if layers is not None and checkpoint.num_target_layers not in (None, layers):
+        why = f"the drafter was trained for {checkpoint.num_target_layers} layers, {spec} has {layers}"
+        left.append(NotChecked(what="whether drafter and target belong together", why=why))
+    left += _modeling_files(draft)
+    if SHAPES not in draft.tree.paths():
+        why = f"the safetensors header was not read ({draft.tree.source.origin.value} source)"
+        left.append(NotChecked(what="the shapes of the drafter's weights", why=why))
+    return left
+
+
+def _modeling_files(model: FetchedModel) -> list[NotChecked]:
+    """Code that ``auto_map`` names and the source does not hold; it would be parsed, never run."""
+    auto_map = model.config.raw.get("auto_map")
+    if not isinstance(auto_map, Mapping):
+        return []
+    named = {f"{str(name).partition('.')[0]}.py" for name in auto_map.values()}
+    absent = sorted(named - set(model.tree.paths()))
+    why = model.card.get("modeling_code", f"auto_map names it; {model.config.repo} holds no such file here")
+    return [NotChecked(what=f"the drafter's modeling file {name[:80]}", why=why) for name in absent]
