@@ -226,6 +226,8 @@ class PullRequest:
 
     ``ref`` is ``owner/repo#N``. ``contained``: whether this engine already holds its
     change; ``None`` when that could not be decided (``contained_why`` says why or how).
+    ``repairs``: ids of the contracts that its change is known to repair. ``effect``: what
+    it does, in this project's words.
     """
 
     ref: str
@@ -237,6 +239,8 @@ class PullRequest:
     contained: bool | None = None
     contained_why: str = ""
     relations: tuple[str, ...] = ()
+    repairs: tuple[str, ...] = ()
+    effect: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
