@@ -1,0 +1,210 @@
+"""A folder on this machine as a tree: an unpacked wheel, a checkout, an unpacked image."""
+
+import hashlib
+import os
+import stat
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path, PurePosixPath
+
+from investigator.errors import IntegrityError, LimitError, NotFoundError, SourceError, UsageError
+from investigator.model import Origin, Source, SourceKind
+from investigator.sources.range_zip import MAX_MEMBER
+
+MAX_FILES = 100_000
+SKIPPED_FOLDERS = frozenset({"__pycache__", ".git", ".hg", ".svn", "node_modules", ".venv", ".tox"})
+
+
+class FolderTree:
+    """Files below one folder; only regular files, links only where they stay below it."""
+
+    def __init__(self, source: Source, root: Path, below: Sequence[str] = ("",)) -> None:
+        """``below``: the top folders (relative, POSIX) that belong to the tree; ``""`` is all."""
+        self._source = source
+        self._root = root.resolve()
+        self._below = tuple(below)
+        self._lock = threading.Lock()
+        self._digests: dict[str, str] = {}
+        self._paths: tuple[str, ...] | None = None
+
+    @property
+    def source(self) -> Source:
+        """The folder."""
+        return self._source
+
+    @property
+    def root(self) -> Path:
+        """The folder that paths are relative to."""
+        return self._root
+
+    def paths(self) -> Sequence[str]:
+        """Every file's path, sorted."""
+        with self._lock:
+            if self._paths is None:
+                self._paths = tuple(sorted(self._walk()))
+            return self._paths
+
+    def digest(self, path: str) -> str:
+        """sha256 of the file as it was first read in this run."""
+        with self._lock:
+            known = self._digests.get(path)
+        if known is None:
+            self.read(path)
+            with self._lock:
+                known = self._digests[path]
+        return known
+
+    def read(self, path: str) -> bytes:
+        """The file's bytes. Raises IntegrityError when it changed since it was first read."""
+        data = read_regular(self._inside(path), f"{self._source.name}: {path}")
+        sha256 = hashlib.sha256(data).hexdigest()
+        with self._lock:
+            before = self._digests.setdefault(path, sha256)
+        if before != sha256:
+            raise IntegrityError(f"{path} changed while it was being investigated", "run again")
+        return data
+
+    def prefetch(self, paths: Iterable[str]) -> None:
+        """Nothing to do: the files are here."""
+
+    def _inside(self, path: str) -> Path:
+        pure = PurePosixPath(path)
+        if pure.is_absolute() or ".." in pure.parts or "\0" in path:
+            raise NotFoundError(f"{path!r} is no path in {self._source.name}", "paths are relative")
+        target = self._root / pure
+        if not any(below in ("", path) or path.startswith(f"{below}/") for below in self._below):
+            raise NotFoundError(f"{self._source.name} has no file {path}", "check the path")
+        try:
+            resolved = target.resolve(strict=True)
+        except (OSError, RuntimeError):
+            raise NotFoundError(f"{self._source.name} has no file {path}", "check the path") from None
+        if not resolved.is_relative_to(self._root):
+            raise NotFoundError(f"{path} is a link that leaves {self._source.name}", "it is not followed")
+        return resolved
+
+    def _walk(self) -> Iterator[str]:
+        count = 0
+        for below in self._below:
+            for folder, folders, files in os.walk(self._root / below):
+                folders[:] = sorted(f for f in folders if f not in SKIPPED_FOLDERS)
+                prefix = Path(folder).relative_to(self._root).as_posix()
+                for name in files:
+                    path = name if prefix == "." else f"{prefix}/{name}"
+                    try:
+                        regular = stat.S_ISREG(self._inside(path).stat().st_mode)
+                    except (NotFoundError, OSError):
+                        continue
+                    if regular:
+                        yield path
+                        count += 1
+                if count > MAX_FILES:
+                    raise LimitError(
+                        f"{self._root} holds more than {MAX_FILES} files",
+                        "name the folder that holds the package itself",
+                    )
+
+
+def read_regular(path: Path, what: str) -> bytes:
+    """The content of a regular file within the size limit; devices and pipes are never opened."""
+    try:
+        info = path.stat()
+        if not stat.S_ISREG(info.st_mode):
+            raise NotFoundError(f"{what} is not a regular file", "it is not read")
+        if info.st_size > MAX_MEMBER:
+            raise LimitError(f"{what} is {info.st_size} bytes; the limit is {MAX_MEMBER}", "it is not read")
+        with path.open("rb") as file:
+            data = file.read(MAX_MEMBER + 1)
+    except OSError as error:
+        raise SourceError(
+            f"{what} cannot be read: {error.strerror or error}", "check its permissions"
+        ) from error
+    if len(data) > MAX_MEMBER:
+        raise LimitError(f"{what} grew over {MAX_MEMBER} bytes", "it is not read")
+    return data
+
+
+def find_package(folder: Path, package: str) -> Path:
+    """The folder that holds the package: ``folder`` itself, or where checkouts and images keep it.
+
+    Raises UsageError when there is none, or more than one.
+    """
+    if not folder.is_dir():
+        raise UsageError(
+            f"{folder} is not a folder", f"give path: the folder that holds {package}/__init__.py"
+        )
+    if folder.name == package and (folder / "__init__.py").is_file():
+        return folder.parent
+    for candidate in (folder, folder / "src", folder / "python"):
+        if (candidate / package / "__init__.py").is_file():
+            return candidate
+    found = sorted(_site_packages(folder, package))
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise UsageError(
+            f"{folder} holds {package} {len(found)} times", f"name one of: {', '.join(map(str, found[:5]))}"
+        )
+    raise UsageError(
+        f"{folder} holds no {package}: there is no {package}/__init__.py in it",
+        "give path: an unpacked wheel, a source checkout, or an environment's site-packages",
+    )
+
+
+def _site_packages(folder: Path, package: str) -> Iterator[Path]:
+    """Environments in an unpacked image or a venv: any site-packages at most eight levels down."""
+    for visited, (here, folders, _) in enumerate(os.walk(folder)):
+        depth = len(Path(here).relative_to(folder).parts)
+        for name in ("site-packages", "dist-packages"):
+            if name in folders and (Path(here, name, package, "__init__.py")).is_file():
+                yield Path(here, name)
+        if depth >= 8 or visited > 50_000:
+            folders.clear()
+        folders[:] = [
+            f
+            for f in folders
+            if f
+            not in {
+                "site-packages",
+                "dist-packages",
+                "proc",
+                "sys",
+                "dev",
+                ".git",
+                "node_modules",
+                "__pycache__",
+            }
+        ]
+
+
+def open_folder(folder: Path, package: str) -> FolderTree:
+    """The tree of a package in a folder. Raises UsageError when the folder does not hold it."""
+    root = find_package(folder.expanduser(), package)
+    dist_info = distribution_folder(root, package)
+    version = installed_version(dist_info)
+    source = Source(
+        id=package,
+        kind=SourceKind.FOLDER,
+        name=str(folder),
+        revision=version or "unknown",
+        origin=Origin.LOCAL,
+        retrieved_at=datetime.now(UTC),
+    )
+    return FolderTree(source, root, (package, dist_info) if dist_info else (package,))
+
+
+def distribution_folder(root: Path, package: str) -> str | None:
+    """The name of the package's ``.dist-info`` beside it, if there is one."""
+    from packaging.utils import canonicalize_name
+
+    names = []
+    for entry in root.glob("*.dist-info"):
+        name, _, version = entry.name.removesuffix(".dist-info").rpartition("-")
+        if version and canonicalize_name(name) == canonicalize_name(package) and entry.is_dir():
+            names.append(entry.name)
+    return max(names) if names else None
+
+
+def installed_version(dist_info: str | None) -> str | None:
+    """The version that a ``.dist-info`` folder's name states."""
+    return dist_info.removesuffix(".dist-info").rpartition("-")[2] if dist_info else None

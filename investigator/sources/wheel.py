@@ -1,0 +1,410 @@
+"""A wheel read member by member, over HTTP ranges or from a local file; never the whole.
+
+Cold: one request for the archive's tail (directory and, mostly, RECORD), then one for each
+group of members that lie close together. Warm: none, the directory and every member read so
+far are in the store.
+"""
+
+import base64
+import binascii
+import csv
+import io
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Protocol
+from urllib.parse import urlsplit
+
+from packaging.utils import canonicalize_name
+from packaging.version import InvalidVersion, Version
+
+from investigator.errors import IntegrityError, LimitError, NotFoundError, SourceError
+from investigator.model import Json, Origin, Source, SourceKind
+from investigator.sources import range_zip
+from investigator.sources.package_index import WheelFile, file_url_path
+from investigator.sources.range_zip import Member
+from investigator.sources.store import Store
+from investigator.sources.transport import Credential, Transport
+
+TAIL = 512 * 1024
+"""Bytes of the first request: vLLM's directory is about 350 KB, its RECORD 140 KB before it."""
+GAP = 32 * 1024
+"""Bytes between two members that are rather fetched along than skipped with another request."""
+LONGEST = 8 * 1024 * 1024
+"""Bytes of one ranged request."""
+SLACK = 64
+"""Bytes asked for beyond a member's least end, for the extra field of its local header."""
+WHOLE_LIMIT = 32 * 1024 * 1024
+"""Bytes of a wheel that is fetched whole when its server does not serve ranges."""
+
+
+class Bytes(Protocol):
+    """A file of known size that parts can be read of."""
+
+    @property
+    def size(self) -> int:
+        """Its size in bytes."""
+        ...
+
+    @property
+    def local(self) -> bool:
+        """Whether reading costs no request."""
+        ...
+
+    def read(self, start: int, end: int) -> bytes:
+        """Exactly the bytes [start, end)."""
+        ...
+
+    def tail(self, length: int) -> bytes:
+        """The last ``length`` bytes, or all when there are fewer; learns ``size`` on the way."""
+        ...
+
+
+class LocalBytes:
+    """A file on this machine."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        try:
+            self.size = path.stat().st_size
+        except OSError as error:
+            raise NotFoundError(f"{path} cannot be read: {error.strerror}", "check the path") from error
+        self.local = True
+
+    def read(self, start: int, end: int) -> bytes:
+        """Exactly the bytes [start, end). Raises IntegrityError when the file is shorter."""
+        with self._path.open("rb") as file:
+            file.seek(start)
+            data = file.read(end - start)
+        if len(data) != end - start:
+            raise IntegrityError(f"{self._path} is cut off", "get it anew")
+        return data
+
+    def tail(self, length: int) -> bytes:
+        """The last bytes."""
+        return self.read(max(0, self.size - length), self.size)
+
+
+class RemoteBytes:
+    """A file behind HTTP ranges; one that its server only gives whole is held when it is small."""
+
+    def __init__(
+        self,
+        transport: Transport,
+        url: str,
+        what: str,
+        source: str,
+        size: int | None,
+        credential: Credential | None,
+    ) -> None:
+        self._transport = transport
+        self._url = url
+        self._what = what
+        self._source = source
+        self._size = size
+        self._credential = credential
+        self._whole: bytes | None = None
+        self.local = False
+
+    @property
+    def size(self) -> int:
+        """The file's size, as the index or the server says."""
+        if self._size is None:
+            self.tail(range_zip.END_SIZE)
+        assert self._size is not None
+        return self._size
+
+    def read(self, start: int, end: int) -> bytes:
+        """Exactly the bytes [start, end). Raises SourceError, IntegrityError."""
+        if self._whole is None:
+            got = self._ranged(f"bytes={start}-{end - 1}", end - start)
+            if got is not None:
+                first, data = got
+                if first != start or len(data) != end - start:
+                    raise self._lies(f"asked for {start}-{end - 1}, it sends {first}-{first + len(data) - 1}")
+                return data
+        assert self._whole is not None
+        return self._whole[start:end]
+
+    def tail(self, length: int) -> bytes:
+        """The last ``length`` bytes, or all when there are fewer."""
+        if self._whole is None:
+            asked = (
+                f"bytes=-{length}"
+                if self._size is None
+                else f"bytes={max(0, self._size - length)}-{self._size - 1}"
+            )
+            got = self._ranged(asked, length)
+            if got is not None:
+                first, data = got
+                if first + len(data) != self.size:
+                    raise self._lies(
+                        f"asked for the end, it sends {first}-{first + len(data) - 1} of {self.size}"
+                    )
+                return data
+        assert self._whole is not None
+        return self._whole[-length:]
+
+    def _ranged(self, asked: str, length: int) -> tuple[int, bytes] | None:
+        """First position and bytes of a range; None when the whole file was taken instead."""
+        try:
+            answer = self._transport.get(
+                self._url,
+                what=self._what,
+                source=self._source,
+                headers={"Range": asked, "Accept-Encoding": "identity"},
+                credential=self._credential,
+                expect=(206, 416, 200),
+                limit=max(length, WHOLE_LIMIT),
+            )
+        except LimitError as error:
+            raise SourceError(
+                f"{self._what}: {urlsplit(self._url).hostname} does not serve parts of a file (HTTP ranges), "
+                "and the whole wheel is too large to fetch",
+                "use another index, or unpack the wheel and give its folder with path:",
+            ) from error
+        if answer.status == 416:
+            raise self._lies(f"it refuses {asked}")
+        if answer.status == 200:
+            if self._size is not None and len(answer.body) != self._size:
+                raise self._lies(f"it sends {len(answer.body)} bytes instead of {self._size}")
+            self._whole, self._size = answer.body, len(answer.body)
+            return None
+        first, total = _content_range(answer.headers.get("content-range", ""))
+        if total is None or (self._size is not None and total != self._size):
+            raise self._lies(f"its size should be {self._size} bytes and is said to be {total}")
+        self._size = total
+        return first, answer.body
+
+    def _lies(self, how: str) -> IntegrityError:
+        host = urlsplit(self._url).hostname
+        return IntegrityError(
+            f"{self._what}: {host} does not serve this file as listed: {how}",
+            "try again, or use another index, or unpack the wheel and give its folder with path:",
+        )
+
+
+def _content_range(text: str) -> tuple[int, int | None]:
+    """First position and total of ``bytes 10-19/200``; total None when it cannot be read."""
+    unit, _, rest = text.partition(" ")
+    span, _, total = rest.partition("/")
+    first = span.partition("-")[0]
+    if unit != "bytes" or not (first.isdecimal() and total.isdecimal() and len(total) < 16):
+        return 0, None
+    return int(first), int(total)
+
+
+@dataclass(frozen=True)
+class WheelDirectory:
+    """What is known of a wheel without its members: where they are and what their sha256 is."""
+
+    members: Mapping[str, Member]
+    hashes: Mapping[str, str]
+    retrieved_at: datetime
+
+
+class WheelTree:
+    """The files of one wheel as a tree (see :class:`investigator.sources.interface.Tree`)."""
+
+    def __init__(
+        self, source: Source, file: Bytes, directory: WheelDirectory, store: Store, offline: bool = False
+    ) -> None:
+        self._source = source
+        self._file = file
+        self._directory = directory
+        self._store = store
+        self._lock = threading.Lock()
+        self._paths = tuple(sorted(directory.members))
+
+    @property
+    def source(self) -> Source:
+        """The wheel: its release, and the sha256 that the index names for the whole file."""
+        return self._source
+
+    def paths(self) -> Sequence[str]:
+        """Every file's path, sorted."""
+        return self._paths
+
+    def digest(self, path: str) -> str:
+        """sha256 by the wheel's RECORD. Raises NotFoundError, IntegrityError."""
+        if path not in self._directory.members:
+            raise NotFoundError(f"{self._source.name} has no file {path}", "check the path")
+        try:
+            return self._directory.hashes[path]
+        except KeyError:
+            raise IntegrityError(
+                f"{self._source.name}: its RECORD names no sha256 for {path}", "do not trust this wheel"
+            ) from None
+
+    def read(self, path: str) -> bytes:
+        """The file, checked against RECORD."""
+        sha256 = self.digest(path)
+        data = self._store.blob(sha256)
+        if data is None:
+            with self._lock:
+                data = self._store.blob(sha256) or self._fetch([path])[path]
+        return data
+
+    def prefetch(self, paths: Iterable[str]) -> None:
+        """Fetch the files that the store lacks, neighbours together."""
+        wanted = [
+            p for p in dict.fromkeys(paths) if p in self._directory.hashes and p in self._directory.members
+        ]
+        with self._lock:
+            missing = [p for p in wanted if not self._store.has_blob(self._directory.hashes[p])]
+            if missing:
+                self._fetch(missing)
+
+    def _fetch(self, paths: Iterable[str]) -> dict[str, bytes]:
+        members = sorted((self._directory.members[p] for p in paths), key=lambda m: m.start)
+        for member in members:
+            if member.packed > LONGEST or member.size > range_zip.MAX_MEMBER:
+                raise LimitError(
+                    f"{self._source.name}: {member.name} is {member.size} bytes, over the limit for one file",
+                    "it is not read",
+                )
+        spans = [(m.start, min(m.limit, m.least_end + SLACK)) for m in members]
+        contents: dict[str, bytes] = {}
+        for start, end in range_zip.coalesce(spans, GAP, LONGEST):
+            data = self._file.read(start, end)
+            for member in members:
+                if start <= member.start < end:
+                    contents[member.name] = self._unpack(member, data[member.start - start :])
+        return contents
+
+    def _unpack(self, member: Member, data: bytes) -> bytes:
+        needed = range_zip.span_needed(member, data)
+        if needed > len(data):
+            data += self._file.read(member.start + len(data), member.start + needed)
+        content = range_zip.extract(member, data)
+        if self._store.keep_blob(content) != self._directory.hashes[member.name]:
+            raise IntegrityError(
+                f"{self._source.name}: {member.name} does not have the hash that the wheel's RECORD names",
+                "do not trust this wheel; get it from another index",
+            )
+        return content
+
+
+def open_wheel(
+    wheel: WheelFile, name: str, transport: Transport, store: Store, credential: Credential | None
+) -> WheelTree:
+    """The tree of a wheel that the index lists. One request, or none when the store knows it.
+
+    Raises IntegrityError (damaged, or another package), LimitError, OfflineError, SourceError.
+    """
+    what = f"{name}=={wheel.version}"
+    is_file = urlsplit(wheel.url).scheme == "file"
+    file: Bytes = (
+        LocalBytes(file_url_path(wheel.url))
+        if is_file
+        else RemoteBytes(transport, wheel.url, what, name, wheel.size, credential)
+    )
+    key = wheel.sha256 or f"{wheel.url} {wheel.size}"
+    kept = None if is_file else store.entry("wheel-directory", key)
+    if kept is not None:
+        directory, origin = _directory_from_json(kept.value, kept.kept_at), Origin.CACHE
+    else:
+        try:
+            directory = read_directory(file, name, wheel.version)
+        except IntegrityError as error:
+            raise IntegrityError(f"{what} ({wheel.filename}): {error}", error.advice) from error
+        origin = Origin.LOCAL if is_file else Origin.LIVE
+        if not is_file:
+            store.keep("wheel-directory", key, _directory_to_json(directory))
+    source = Source(
+        id=name,
+        kind=SourceKind.WHEEL,
+        name=wheel.filename,
+        revision=wheel.version,
+        origin=origin,
+        retrieved_at=directory.retrieved_at,
+        sha256=wheel.sha256,
+        note=None if wheel.yanked is None else f"yanked from the index: {wheel.yanked or 'no reason given'}",
+    )
+    return WheelTree(source, file, directory, store)
+
+
+def read_directory(file: Bytes, name: str, version: str) -> WheelDirectory:
+    """Read and check the archive's directory and the wheel's RECORD."""
+    tail = file.tail(TAIL)
+    at = file.size - len(tail)
+    place = range_zip.find_directory(tail, file.size)
+    if place.offset < at:
+        tail = file.read(place.offset, at) + tail
+        at = place.offset
+    members = range_zip.parse_directory(tail[place.offset - at : place.offset - at + place.size], place)
+    record = _record_member(members, name, version)
+    if record.start >= at:
+        data = tail[record.start - at :]
+    else:
+        data = file.read(record.start, min(record.limit, record.least_end + SLACK))
+    needed = range_zip.span_needed(record, data)
+    if needed > len(data):
+        data += file.read(record.start + len(data), record.start + needed)
+    hashes = parse_record(range_zip.extract(record, data))
+    return WheelDirectory({m.name: m for m in members}, hashes, datetime.now(UTC))
+
+
+def _record_member(members: Iterable[Member], name: str, version: str) -> Member:
+    records = [m for m in members if m.name.count("/") == 1 and m.name.endswith(".dist-info/RECORD")]
+    if len(records) != 1:
+        raise IntegrityError(f"it holds {len(records)} RECORD files instead of one", "it is no sound wheel")
+    found, _, found_version = records[0].name.removesuffix(".dist-info/RECORD").rpartition("-")
+    if canonicalize_name(found) != canonicalize_name(name) or not _same_version(found_version, version):
+        raise IntegrityError(
+            f"it holds the package {found} {found_version}", "the index serves the wrong file"
+        )
+    return records[0]
+
+
+def _same_version(one: str, other: str) -> bool:
+    try:
+        return Version(one) == Version(other)
+    except InvalidVersion:
+        return one == other
+
+
+def parse_record(data: bytes) -> dict[str, str]:
+    """Path to sha256 (hex) out of a wheel's RECORD; rows without a sha256 are left out.
+
+    Raises IntegrityError for a file that is no RECORD.
+    """
+    hashes: dict[str, str] = {}
+    try:
+        for row in csv.reader(io.StringIO(data.decode("utf-8"), newline=""), strict=True):
+            if len(row) < 2 or not row[1].startswith("sha256="):
+                continue
+            value = row[1].removeprefix("sha256=")
+            digest = base64.b64decode(value + "=" * (-len(value) % 4), altchars=b"-_", validate=True)
+            if len(digest) != 32:
+                raise ValueError(f"{row[0]} has a sha256 of {len(digest)} bytes")
+            if hashes.setdefault(row[0], digest.hex()) != digest.hex():
+                raise ValueError(f"{row[0]} is in it twice")
+    except (ValueError, csv.Error, binascii.Error) as error:
+        raise IntegrityError(f"its RECORD cannot be read: {error}", "it is no sound wheel") from error
+    return hashes
+
+
+# Keeping: columns, so that thousands of members stay small and quick to read.
+
+
+def _directory_to_json(directory: WheelDirectory) -> Json:
+    members = list(directory.members.values())
+    return {
+        "names": [m.name for m in members],
+        "numbers": [[m.start, m.limit, m.packed, m.size, m.crc, m.method, m.flags] for m in members],
+        "sha256": [directory.hashes.get(m.name) for m in members],
+    }
+
+
+def _directory_from_json(value: Json, kept_at: datetime) -> WheelDirectory:
+    assert isinstance(value, Mapping)
+    names, numbers, hashes = value["names"], value["numbers"], value["sha256"]
+    assert isinstance(names, list)
+    assert isinstance(numbers, list)
+    assert isinstance(hashes, list)
+    members = {name: Member(name, *row) for name, row in zip(names, numbers, strict=True)}
+    known = {name: sha256 for name, sha256 in zip(names, hashes, strict=True) if sha256 is not None}
+    return WheelDirectory(members, known, kept_at)
