@@ -1,0 +1,88 @@
+"""git is run where no repository can mislead it, and only on patches that change text."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from investigator.errors import PatchError
+from investigator.patches.diff import diff_edits, unified
+from investigator.patches.edits import Edit
+from investigator.patches.git import applied, touched_paths
+
+BEFORE = b"x = 1\n"
+AFTER = b"x = 2\n"
+PATCH = unified(diff_edits([Edit("pkg/mod.py", 4, 5, b"2")], {"pkg/mod.py": BEFORE}))
+
+
+def test_applies_inside_another_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The trap: below a repository's top, plain git apply skips the patch and exits with 0."""
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    inner = tmp_path / "sp"
+    inner.mkdir()
+    monkeypatch.setenv("TMPDIR", str(inner))
+    monkeypatch.setattr("tempfile.tempdir", str(inner))
+    monkeypatch.chdir(inner)
+    plain = subprocess.run(["git", "apply"], input=PATCH, cwd=inner, capture_output=True, check=False)
+    assert plain.returncode == 0, "the trap itself, without which this test shows nothing"
+    assert applied(PATCH, {"pkg/mod.py": BEFORE}) == {"pkg/mod.py": AFTER}
+
+
+def test_says_when_it_is_applied_already() -> None:
+    with pytest.raises(PatchError, match="applied already"):
+        applied(PATCH, {"pkg/mod.py": AFTER})
+
+
+def test_says_when_it_does_not_apply() -> None:
+    with pytest.raises(PatchError, match="does not apply: error: patch failed: pkg/mod.py:1"):
+        applied(PATCH, {"pkg/mod.py": b"y = 1\n"})
+
+
+def test_says_when_the_file_is_missing() -> None:
+    with pytest.raises(PatchError, match=r"does not apply: error: pkg/mod.py: No such file"):
+        applied(PATCH, {})
+
+
+def test_reads_no_configuration_of_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / ".gitconfig").write_text("[apply]\n\twhitespace = fix\n[core]\n\tautocrlf = true\n")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    trailing = unified(diff_edits([Edit("mod.py", 4, 5, b"2  ")], {"mod.py": BEFORE}))
+    assert applied(trailing, {"mod.py": BEFORE}) == {"mod.py": b"x = 2  \n"}
+
+
+def diff(path: str = "pkg/mod.py", header: str = "", other: str | None = None) -> bytes:
+    other = path if other is None else other
+    return (
+        f"diff --git a/{path} b/{other}\n{header}--- a/{path}\n+++ b/{other}\n@@ -1 +1 @@\n-x = 1\n+x = 2\n"
+    ).encode()
+
+
+@pytest.mark.parametrize(
+    "patch",
+    [
+        diff("../../evil.txt"),
+        diff("/etc/passwd"),
+        diff(".git/hooks/pre-commit"),
+        diff(header="old mode 100644\nnew mode 100755\n"),
+        diff(other="pkg/other.py", header="similarity index 90%\nrename from pkg/mod.py\nrename to pkg/other.py\n"),
+        diff(other="pkg/other.py"),
+        diff(header="index 1111111..2222222 120000\n"),
+        b"diff --git a/l b/l\nnew file mode 120000\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+/etc/passwd\n",
+        b"diff --git a/m.py b/m.py\ndeleted file mode 100644\n--- a/m.py\n+++ /dev/null\n@@ -1 +0,0 @@\n-x = 1\n",
+        b"diff --git a/b.so b/b.so\nindex 1..2 100644\nGIT binary patch\nliteral 1\nIcmZPo\n\n",
+        diff() + diff(),
+        b"hello\n",
+        b"--- a/m.py\n+++ b/m.py\n@@ -1,5 +1 @@\n-x\n",
+    ],
+    ids=[
+        "up and out", "absolute", "git's own", "mode", "rename", "silent rename", "symlink changed", "symlink added",
+        "removal", "binary", "twice", "no patch", "cut off",
+    ],
+)  # fmt: skip
+def test_refuses_before_git_sees_it(patch: bytes) -> None:
+    with pytest.raises(PatchError):
+        touched_paths(patch)
+
+
+def test_names_the_files_of_a_plain_patch() -> None:
+    assert touched_paths(b"A mail's head.\n\n" + PATCH) == ("pkg/mod.py",)
