@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
 
-from unidiff import PatchSet
 from unidiff.errors import UnidiffParseError
+from unidiff.patch import PatchSet
 
 from investigator.errors import PatchError
 from investigator.patches.diff import check_path

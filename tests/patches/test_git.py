@@ -34,7 +34,7 @@ def test_says_when_it_is_applied_already() -> None:
 
 
 def test_says_when_it_does_not_apply() -> None:
-    with pytest.raises(PatchError, match="does not apply: error: patch failed: pkg/mod.py:1"):
+    with pytest.raises(PatchError, match=r"does not apply: error: patch failed: pkg/mod\.py:1"):
         applied(PATCH, {"pkg/mod.py": b"y = 1\n"})
 
 
@@ -57,28 +57,30 @@ def diff(path: str = "pkg/mod.py", header: str = "", other: str | None = None) -
     ).encode()
 
 
+RENAME = "similarity index 90%\nrename from pkg/mod.py\nrename to pkg/other.py\n"
+ADDED_LINK = b"diff --git a/l b/l\nnew file mode 120000\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+/etc\n"
+REMOVAL = b"diff --git a/m b/m\ndeleted file mode 100644\n--- a/m\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n"
+BINARY = b"diff --git a/b.so b/b.so\nindex 1..2 100644\nGIT binary patch\nliteral 1\nIcmZPo\n\n"
+
+
 @pytest.mark.parametrize(
     "patch",
     [
-        diff("../../evil.txt"),
-        diff("/etc/passwd"),
-        diff(".git/hooks/pre-commit"),
-        diff(header="old mode 100644\nnew mode 100755\n"),
-        diff(other="pkg/other.py", header="similarity index 90%\nrename from pkg/mod.py\nrename to pkg/other.py\n"),
-        diff(other="pkg/other.py"),
-        diff(header="index 1111111..2222222 120000\n"),
-        b"diff --git a/l b/l\nnew file mode 120000\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+/etc/passwd\n",
-        b"diff --git a/m.py b/m.py\ndeleted file mode 100644\n--- a/m.py\n+++ /dev/null\n@@ -1 +0,0 @@\n-x = 1\n",
-        b"diff --git a/b.so b/b.so\nindex 1..2 100644\nGIT binary patch\nliteral 1\nIcmZPo\n\n",
-        diff() + diff(),
-        b"hello\n",
-        b"--- a/m.py\n+++ b/m.py\n@@ -1,5 +1 @@\n-x\n",
+        pytest.param(diff("../../evil.txt"), id="up and out"),
+        pytest.param(diff("/etc/passwd"), id="absolute"),
+        pytest.param(diff(".git/hooks/pre-commit"), id="git's own"),
+        pytest.param(diff(header="old mode 100644\nnew mode 100755\n"), id="mode"),
+        pytest.param(diff(other="pkg/other.py", header=RENAME), id="rename"),
+        pytest.param(diff(other="pkg/other.py"), id="silent rename"),
+        pytest.param(diff(header="index 1111111..2222222 120000\n"), id="symlink changed"),
+        pytest.param(ADDED_LINK, id="symlink added"),
+        pytest.param(REMOVAL, id="removal"),
+        pytest.param(BINARY, id="binary"),
+        pytest.param(diff() + diff(), id="twice"),
+        pytest.param(b"hello\n", id="no patch"),
+        pytest.param(b"--- a/m.py\n+++ b/m.py\n@@ -1,5 +1 @@\n-x\n", id="cut off"),
     ],
-    ids=[
-        "up and out", "absolute", "git's own", "mode", "rename", "silent rename", "symlink changed", "symlink added",
-        "removal", "binary", "twice", "no patch", "cut off",
-    ],
-)  # fmt: skip
+)
 def test_refuses_before_git_sees_it(patch: bytes) -> None:
     with pytest.raises(PatchError):
         touched_paths(patch)

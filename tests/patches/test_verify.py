@@ -66,10 +66,7 @@ def test_the_questions_see_the_patched_file_and_the_others_as_they_were() -> Non
     tree = TextTree(source(), {"pkg/mod.py": BEFORE["pkg/mod.py"].decode(), "pkg/other.py": "x = 1\n"})
 
     def ask(asked: Tree) -> dict[tuple[str, Runner | None], Verdict]:
-        assert asked.paths() == ["pkg/mod.py", "pkg/other.py"] or asked.paths() == (
-            "pkg/mod.py",
-            "pkg/other.py",
-        )
+        assert list(asked.paths()) == ["pkg/mod.py", "pkg/other.py"]
         assert asked.read("pkg/other.py") == b"x = 1\n"
         assert asked.digest("pkg/other.py") == tree.digest("pkg/other.py")
         good = b"i + 1" in asked.read("pkg/mod.py")
@@ -84,7 +81,4 @@ def test_the_questions_see_the_patched_file_and_the_others_as_they_were() -> Non
 def test_a_patched_tree_lists_what_was_added() -> None:
     tree = PatchedTree(TextTree(source(), {"b.py": "x\n"}), {"a.py": b"y\n"})
     assert tuple(tree.paths()) == ("a.py", "b.py")
-    assert (
-        tree.digest("a.py") == "4a5b6e0a2e0ff9cf5d4b8d97bd0f6cbae6fa46f4e0b4b4d5fd3c3d2d2e7e3b3f"
-        or len(tree.digest("a.py")) == 64
-    )
+    assert tree.digest("a.py") == "3bb2abb69ebb27fbfe63c7639624c6ec5e331b841a5bc8c3ebc10b9285e90877"
