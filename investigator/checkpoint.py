@@ -13,7 +13,8 @@ class ModelConfig:
     ``raw`` is the file as parsed; ``normalised`` is what Hugging Face's config class hands
     to an engine (keys filled in or rewritten, ``rewrites`` says which and why).
     ``complete`` is False for a snapshot that holds only some of the file's keys: a key that
-    is missing from such a config is unknown, not absent.
+    is missing from such a config is unknown, not absent. ``tensors``: each weight's shape,
+    from the safetensors header; None when it was not read.
     """
 
     repo: str
@@ -23,6 +24,7 @@ class ModelConfig:
     normalised: Mapping[str, Json]
     complete: bool = True
     rewrites: tuple[str, ...] = ()
+    tensors: Mapping[str, tuple[int, ...]] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
