@@ -1,0 +1,252 @@
+"""A tree of files seen as Python modules: imports, symbols, and who mentions what.
+
+Nothing is read before it is needed, and every file that an answer rests on is remembered
+(``consulted``), so that an answer can be reused for as long as those files stay the same.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from tree_sitter import Node
+
+from investigator.code.syntax import (
+    MAX_FILE_BYTES,
+    ParsedFile,
+    Place,
+    definition,
+    field,
+    named,
+    parse,
+    statements,
+    text,
+)
+from investigator.errors import LimitError
+from investigator.sources.interface import Tree
+
+
+@dataclass(frozen=True)
+class Definition:
+    """One place where a module (or class) binds a name.
+
+    ``node``: the function or class, the assignment, or the import statement.
+    ``imported``: for imports, the dotted module and the name taken from it (None: the module).
+    ``conditional``: stands under an ``if``/``try``; ``typing_only``: under ``TYPE_CHECKING``.
+    """
+
+    name: str
+    node: Node
+    imported: tuple[str, str | None] | None = None
+    conditional: bool = False
+    typing_only: bool = False
+
+
+@dataclass(frozen=True)
+class Module:
+    """One Python file of a program. ``dotted`` is the name it is imported by."""
+
+    dotted: str
+    file: ParsedFile
+
+    @property
+    def path(self) -> str:
+        """The file's path in the tree."""
+        return self.file.path
+
+    @property
+    def package(self) -> str:
+        """What a relative import in this file starts from."""
+        if self.path.endswith("/__init__.py") or self.path == "__init__.py":
+            return self.dotted
+        return self.dotted.rpartition(".")[0]
+
+    @cached_property
+    def symbols(self) -> dict[str, list[Definition]]:
+        """Every name bound at the top level, in source order."""
+        table: dict[str, list[Definition]] = {}
+        for found in bindings(self.file.root, self.package):
+            table.setdefault(found.name, []).append(found)
+        return table
+
+    def place(self, node: Node) -> Place:
+        """Where a node of this file stands."""
+        return Place(self.path, node.start_point.row + 1, node.end_point.row + 1)
+
+
+def bindings(block: Node, package: str) -> Iterator[Definition]:
+    """The names that the statements of a module or class body bind, branches included."""
+    stack: list[tuple[Node, bool, bool]] = [(s, False, False) for s in reversed(statements(block))]
+    while stack:
+        node, conditional, typing_only = stack.pop()
+        inner = definition(node)
+        match inner.type:
+            case "function_definition" | "class_definition":
+                yield Definition(text(field(inner, "name")), inner, None, conditional, typing_only)
+            case "import_statement" | "import_from_statement":
+                for name, imported in imports(inner, package):
+                    yield Definition(name, inner, imported, conditional, typing_only)
+            case "expression_statement":
+                for child in named(inner):
+                    if child.type in ("assignment", "augmented_assignment"):
+                        for name in assigned_names(child):
+                            yield Definition(name, child, None, conditional, typing_only)
+            case "if_statement":
+                guarded = text(field(inner, "condition")) in ("TYPE_CHECKING", "typing.TYPE_CHECKING")
+                parts = [(field(inner, "consequence"), typing_only or guarded)]
+                for clause in inner.children_by_field_name("alternative"):
+                    parts.append(
+                        (clause.child_by_field_name("consequence") or field(clause, "body"), typing_only)
+                    )
+                for body, only in reversed(parts):
+                    stack.extend((s, True, only) for s in reversed(statements(body)))
+            case "try_statement" | "with_statement" | "for_statement" | "while_statement":
+                for child in reversed(named(inner)):
+                    body = child if child.type == "block" else _clause_body(child)
+                    if body is not None:
+                        stack.extend((s, True, typing_only) for s in reversed(statements(body)))
+            case _:
+                pass
+
+
+def _clause_body(node: Node) -> Node | None:
+    if node.type in ("except_clause", "else_clause", "finally_clause", "except_group_clause"):
+        return next((child for child in named(node) if child.type == "block"), None)
+    return None
+
+
+def assigned_names(assignment: Node) -> list[str]:
+    """The plain names that an assignment binds (``a``, ``b`` in ``a, b = ...``)."""
+    left = assignment.child_by_field_name("left")
+    if left is None:
+        return []
+    if left.type == "identifier":
+        return [text(left)]
+    if left.type in ("pattern_list", "tuple_pattern", "list_pattern"):
+        return [text(child) for child in named(left) if child.type == "identifier"]
+    return []
+
+
+def imports(node: Node, package: str) -> Iterator[tuple[str, tuple[str, str | None]]]:
+    """What an import statement binds: the local name, and (module, name in it)."""
+    if node.type == "import_statement":
+        for child in node.children_by_field_name("name"):
+            if child.type == "aliased_import":
+                yield text(field(child, "alias")), (text(field(child, "name")), None)
+            else:
+                dotted = text(child)
+                top = dotted.partition(".")[0]
+                yield top, (top, None)
+        return
+    module = absolute(text(field(node, "module_name")), package)
+    for child in node.children_by_field_name("name"):
+        if child.type == "aliased_import":
+            yield text(field(child, "alias")), (module, text(field(child, "name")))
+        else:
+            yield text(child), (module, text(child))
+    if any(child.type == "wildcard_import" for child in node.children):
+        yield "*", (module, "*")
+
+
+def absolute(name: str, package: str) -> str:
+    """The absolute dotted name of ``name`` as written in a file of ``package``."""
+    stripped = name.lstrip(".")
+    dots = len(name) - len(stripped)
+    if dots == 0:
+        return name
+    base = package.split(".") if package else []
+    base = base[: len(base) - (dots - 1)] if dots > 1 else base
+    return ".".join([*base, stripped] if stripped else base)
+
+
+class Program:
+    """Modules over a tree. Safe to share between questions that run one after another."""
+
+    def __init__(self, tree: Tree, *, on_full_search: Callable[[str], None] | None = None) -> None:
+        self.tree = tree
+        self.consulted: dict[str, str] = {}
+        """Path -> sha256 of every file read so far; "" for a path asked for and not there."""
+        self._paths = frozenset(tree.paths())
+        self._modules: dict[str, Module | None] = {}
+        self._on_full_search = on_full_search or (lambda why: None)
+
+    def has(self, path: str) -> bool:
+        """Whether the tree holds this path."""
+        return path in self._paths
+
+    def module_at(self, path: str) -> Module | None:
+        """The module in a file; None when there is no such file or it cannot be parsed at all."""
+        if path not in self._modules:
+            self._modules[path] = self._load(path)
+        elif path not in self.consulted:
+            self._note(path)
+        return self._modules[path]
+
+    def module(self, dotted: str) -> Module | None:
+        """The module that ``import dotted`` would bring, when it is in the tree."""
+        path = self.path_of(dotted)
+        return self.module_at(path) if path is not None else None
+
+    def path_of(self, dotted: str) -> str | None:
+        """The file of a dotted module name, when it is in the tree."""
+        base = dotted.replace(".", "/")
+        for path in (f"{base}.py", f"{base}/__init__.py"):
+            if path in self._paths:
+                return path
+        return None
+
+    def is_package(self, dotted: str) -> bool:
+        """Whether the tree has a folder of this dotted name (namespace packages too)."""
+        prefix = dotted.replace(".", "/") + "/"
+        return any(path.startswith(prefix) for path in self._paths)
+
+    def _load(self, path: str) -> Module | None:
+        if path not in self._paths:
+            self.consulted[path] = ""
+            return None
+        self._note(path)
+        source = self.tree.read(path)
+        if len(source) > MAX_FILE_BYTES:
+            raise LimitError(
+                f"{path} is {len(source):,} bytes, more than {MAX_FILE_BYTES:,}",
+                "look at this file by hand; it is not read",
+            )
+        dotted = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        return Module(dotted, parse(path, source))
+
+    def _note(self, path: str) -> None:
+        self.consulted[path] = self.tree.digest(path)
+
+    def mentioning(self, needles: Iterable[str], hints: Iterable[str]) -> list[Module]:
+        """The modules whose text holds every needle: those among the hints, or, when no
+        hint does, those in the whole tree (all its Python files are then read)."""
+        wanted = [needle.encode() for needle in needles]
+        near = [path for path in hints if path in self._paths]
+        self.tree.prefetch(near)
+        found = self._holding(wanted, near)
+        if found:
+            return found
+        self._on_full_search(" and ".join(needles))
+        everywhere = sorted(path for path in self._paths if path.endswith(".py"))
+        self.tree.prefetch(everywhere)
+        return self._holding(wanted, everywhere)
+
+    def search(self, needles: Iterable[str], under: str = "") -> list[Module]:
+        """The modules in the whole tree (or under a folder) whose text holds every needle."""
+        return (
+            self.mentioning(list(needles), ())
+            if not under
+            else self._holding(
+                [needle.encode() for needle in needles],
+                sorted(path for path in self._paths if path.startswith(under) and path.endswith(".py")),
+            )
+        )
+
+    def _holding(self, needles: list[bytes], paths: Iterable[str]) -> list[Module]:
+        found = []
+        for path in paths:
+            source = self.tree.read(path)
+            if len(source) <= MAX_FILE_BYTES and all(needle in source for needle in needles):
+                module = self.module_at(path)
+                if module is not None:
+                    found.append(module)
+        return found
