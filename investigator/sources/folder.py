@@ -2,25 +2,39 @@
 
 import hashlib
 import os
+import re
 import stat
 import threading
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
+
+from packaging.utils import canonicalize_name
 
 from investigator.errors import IntegrityError, LimitError, NotFoundError, SourceError, UsageError
 from investigator.model import Origin, Source, SourceKind
 from investigator.sources.range_zip import MAX_MEMBER
+from investigator.sources.record_file import parse_record
 
 MAX_FILES = 100_000
 SKIPPED_FOLDERS = frozenset({"__pycache__", ".git", ".hg", ".svn", "node_modules", ".venv", ".tox"})
+_VERSION = re.compile(
+    r"""^(?:__version__\s*=\s*)?(?:__version__|version)\s*=\s*["']([^"'\n]{1,64})["']""", re.MULTILINE
+)
 
 
 class FolderTree:
     """Files below one folder; only regular files, links only where they stay below it."""
 
-    def __init__(self, source: Source, root: Path, below: Sequence[str] = ("",)) -> None:
-        """``below``: the top folders (relative, POSIX) that belong to the tree; ``""`` is all."""
+    def __init__(
+        self, source: Source, root: Path, below: Sequence[str] = ("",), dist_info: str | None = None
+    ) -> None:
+        """``below``: the top folders (relative, POSIX) that belong to the tree; ``""`` is all.
+
+        ``dist_info``: the folder whose RECORD says what the files were when they were installed.
+        """
+        self._dist_info = dist_info
         self._source = source
         self._root = root.resolve()
         self._below = tuple(below)
@@ -67,6 +81,21 @@ class FolderTree:
 
     def prefetch(self, paths: Iterable[str]) -> None:
         """Nothing to do: the files are here."""
+
+    def modified(self) -> tuple[str, ...]:
+        """Python files that are not what the installed RECORD says: changed, missing, or added.
+
+        Empty when there is no RECORD to compare with. Raises IntegrityError for a broken one.
+        """
+        record = f"{self._dist_info}/RECORD"
+        present = {path for path in self.paths() if path.endswith(".py")}
+        if record not in self.paths():
+            return ()
+        rows = parse_record(self.read(record))
+        recorded = {path for path in rows if path.endswith(".py") and path.startswith(f"{self._below[0]}/")}
+        kept = present & recorded
+        changed = {path for path in kept if rows[path].sha256 not in (None, self.digest(path))}
+        return tuple(sorted((present ^ recorded) | changed))
 
     def _inside(self, path: str) -> Path:
         pure = PurePosixPath(path)
@@ -179,24 +208,38 @@ def _site_packages(folder: Path, package: str) -> Iterator[Path]:
 
 def open_folder(folder: Path, package: str) -> FolderTree:
     """The tree of a package in a folder. Raises UsageError when the folder does not hold it."""
-    root = find_package(folder.expanduser(), package)
+    folder = folder.expanduser()
+    return package_tree(find_package(folder, package), package, name=str(folder), kind=SourceKind.FOLDER)
+
+
+def package_tree(root: Path, package: str, *, name: str, kind: SourceKind, note: str = "") -> FolderTree:
+    """The tree of the package whose folder is in ``root``, with the ``.dist-info`` beside it.
+
+    Files that are not what a RECORD beside them says are named in the source's note.
+    """
     dist_info = distribution_folder(root, package)
-    version = installed_version(dist_info)
+    below = (package, dist_info) if dist_info else (package,)
     source = Source(
         id=package,
-        kind=SourceKind.FOLDER,
-        name=str(folder),
-        revision=version or "unknown",
+        kind=kind,
+        name=name,
+        revision=_version(root / package, dist_info) or "unknown",
         origin=Origin.LOCAL,
         retrieved_at=datetime.now(UTC),
+        note=note or None,
     )
-    return FolderTree(source, root, (package, dist_info) if dist_info else (package,))
+    tree = FolderTree(source, root, below, dist_info)
+    changed = tree.modified()
+    if not changed:
+        return tree
+    some = ", ".join(changed[:3]) + (f" and {len(changed) - 3} more" if len(changed) > 3 else "")
+    said = f"{note}; " if note else ""
+    edited = replace(source, note=f"{said}{len(changed)} files differ from its RECORD: {some}")
+    return FolderTree(edited, root, below, dist_info)
 
 
 def distribution_folder(root: Path, package: str) -> str | None:
-    """The name of the package's ``.dist-info`` beside it, if there is one."""
-    from packaging.utils import canonicalize_name
-
+    """The name of the package's ``.dist-info`` in this folder, if there is one."""
     names = []
     for entry in root.glob("*.dist-info"):
         name, _, version = entry.name.removesuffix(".dist-info").rpartition("-")
@@ -205,6 +248,16 @@ def distribution_folder(root: Path, package: str) -> str | None:
     return max(names) if names else None
 
 
-def installed_version(dist_info: str | None) -> str | None:
-    """The version that a ``.dist-info`` folder's name states."""
-    return dist_info.removesuffix(".dist-info").rpartition("-")[2] if dist_info else None
+def _version(package: Path, dist_info: str | None) -> str | None:
+    """The version that the ``.dist-info`` names, or a ``_version.py`` in the package states."""
+    if dist_info is not None:
+        return dist_info.removesuffix(".dist-info").rpartition("-")[2]
+    for name in ("_version.py", "version.py"):
+        try:
+            text = read_regular(package / name, name).decode("utf-8", "replace")
+        except (NotFoundError, SourceError, LimitError):
+            continue
+        match = _VERSION.search(text)
+        if match:
+            return match[1]
+    return None

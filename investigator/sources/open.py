@@ -1,6 +1,7 @@
 """From what the user names to a tree: the one place that knows every kind of source of files."""
 
-from collections.abc import Callable
+import os
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -8,6 +9,8 @@ from investigator.case import EngineKind, EngineSpec
 from investigator.errors import UsageError
 from investigator.events import EventSink, ignore
 from investigator.sources.folder import open_folder
+from investigator.sources.git_tree import open_local, open_remote
+from investigator.sources.installation import open_installation
 from investigator.sources.interface import Tree
 from investigator.sources.package_index import PackageIndex
 from investigator.sources.pip_settings import PipSettings, read_pip_settings
@@ -70,17 +73,17 @@ def open_engine(spec: EngineSpec, workspace: Workspace) -> Tree:
 
     Raises UsageError (no such release, no engine there), OfflineError, IntegrityError, SourceError.
     """
-    openers: dict[EngineKind, Callable[[], Tree]] = {
-        EngineKind.RELEASE: lambda: open_release(spec.name, spec.value, workspace),
-        EngineKind.PATH: lambda: open_folder(Path(spec.value), spec.name),
-    }
-    try:
-        opener = openers[spec.kind]
-    except KeyError:
-        raise UsageError(
-            f"{spec}: this kind of engine cannot be opened yet", "use NAME==VERSION or path:"
-        ) from None
-    return opener()
+    match spec.kind:
+        case EngineKind.RELEASE:
+            return open_release(spec.name, spec.value, workspace)
+        case EngineKind.PATH:
+            return open_folder(Path(spec.value), spec.name)
+        case EngineKind.GIT:
+            return open_git(f"git:{spec.value}", workspace, id=spec.name, package=spec.name)
+        case EngineKind.INSTALLED:
+            return open_installation(None, spec.name)
+        case EngineKind.PYTHON:
+            return open_installation(Path(spec.value), spec.name)
 
 
 def open_release(name: str, version: str, workspace: Workspace) -> Tree:
@@ -96,3 +99,42 @@ def open_package(requirement: str, workspace: Workspace) -> Tree:
     if spec.kind is not EngineKind.RELEASE:
         raise UsageError(f"cannot read package {requirement!r}", "write NAME==VERSION")
     return open_release(spec.name, spec.value, workspace)
+
+
+def open_git(spec: str, workspace: Workspace, *, id: str | None = None, package: str | None = None) -> Tree:
+    """A commit of a repository, named ``git:PATH``, ``git:URL`` or ``github:OWNER/NAME``, each
+    with ``@REF`` behind it or without (then ``HEAD``).
+
+    ``id`` is its source's id, else the repository's name. With ``package`` the tree holds that
+    package alone and its paths start there; without, everything.
+    Raises UsageError, OfflineError, SourceError.
+    """
+    where, ref = split_git(spec)
+    name = where.rstrip("/").removesuffix("/.git").rpartition("/")[2].removesuffix(".git").lower()
+    source_id = id or name or "git"
+    if "://" in where:
+        return open_remote(
+            where, ref, id=source_id, package=package, store=workspace.store, transport=workspace.transport
+        )
+    return open_local(Path(where).expanduser(), ref, id=source_id, package=package)
+
+
+def split_git(spec: str) -> tuple[str, str | None]:
+    """Path or URL, and the ref, of ``git:PLACE[@REF]`` or ``github:OWNER/NAME[@REF]``."""
+    kind, _, rest = spec.partition(":")
+    if kind not in ("git", "github") or not rest:
+        raise UsageError(
+            f"cannot read repository {spec!r}", "write git:PATH@REF, git:URL@REF or github:OWNER/NAME"
+        )
+    if kind == "git" and Path(rest).expanduser().exists():
+        return rest, None
+    where, at, ref = rest.rpartition("@")
+    found = ref if at else None
+    where = where if at else rest
+    if kind == "github":
+        if not re.fullmatch(r"[\w.-]+/[\w.-]+", where):
+            raise UsageError(
+                f"cannot read repository {spec!r}", "write github:OWNER/NAME or github:OWNER/NAME@REF"
+            )
+        where = f"{os.environ.get('GITHUB_SERVER_URL', 'https://github.com').rstrip('/')}/{where}"
+    return where, found

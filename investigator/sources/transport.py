@@ -18,6 +18,7 @@ from urllib.parse import SplitResult, urljoin, urlsplit, urlunsplit
 
 from investigator.errors import LimitError, NotFoundError, OfflineError, SourceError, UsageError
 from investigator.events import Event, EventKind, EventSink, ignore
+from investigator.model import Json
 
 if TYPE_CHECKING:
     import httpx
@@ -141,9 +142,9 @@ class _Counter:
     lock: threading.Lock = field(default_factory=threading.Lock)
     usage: Usage = Usage()
 
-    def add(self, *, requests: int = 0, body: int = 0) -> None:
+    def add(self, requests: int, received: int) -> None:
         with self.lock:
-            self.usage = Usage(self.usage.requests + requests, self.usage.bytes + body)
+            self.usage = Usage(self.usage.requests + requests, self.usage.bytes + received)
 
 
 class Transport:
@@ -221,11 +222,7 @@ class Transport:
         Raises OfflineError, MissingError (404, 410), StatusError, UnreachableError, LimitError.
         """
         hop = _checked(url)
-        if self._policy.offline:
-            raise OfflineError(
-                f"{what} would have to be fetched from {hop.hostname}, and this run is offline",
-                "run once without --offline: what is fetched is kept, and then --offline works",
-            )
+        self.require(what, hop.hostname or "")
         for _ in range(MAX_REDIRECTS + 1):
             sent = {"Accept-Encoding": "gzip, deflate", **(headers or {})}
             if credential is not None and _origin(hop) == _origin(urlsplit(credential.origin)):
@@ -239,6 +236,30 @@ class Transport:
                 return response
             raise _status_error(response, hop, what)
         raise SourceError(f"{what}: {_show(hop)} redirects more than {MAX_REDIRECTS} times", "tell its owner")
+
+    def require(self, what: str, host: str) -> None:
+        """Ask for leave to fetch with another client (git, the Hub's). Raises OfflineError."""
+        if self._policy.offline:
+            raise OfflineError(
+                f"{what} would have to be fetched from {host}, and this run is offline",
+                "run once without --offline: what is fetched is kept, and then --offline works",
+            )
+
+    def count(
+        self, *, source: str, what: str, host: str, bytes: int, seconds: float, requests: int = 1
+    ) -> None:
+        """Count and log something that was fetched; other clients report through this, too."""
+        for counter in self._counters:
+            counter.add(requests, bytes)
+        details: dict[str, Json] = {
+            "source": source,
+            "what": what,
+            "host": host,
+            "bytes": bytes,
+            "requests": requests,
+            "seconds": round(seconds, 4),
+        }
+        self._events(Event(kind=EventKind.FETCHED, agent=self._agent, details=details))
 
     def _with_retries(self, request: "_Request") -> Response:
         wait = self._policy.first_wait
@@ -284,8 +305,6 @@ class Transport:
         timeout = httpx.Timeout(min(policy.read_timeout, left), connect=min(policy.connect_timeout, left))
         client = self._pool.client(request.url)
         started = time.monotonic()
-        for counter in self._counters:
-            counter.add(requests=1)
         received = 0
         try:
             with client.stream(
@@ -300,21 +319,12 @@ class Transport:
         except httpx.HTTPError as error:
             raise _transient(error, request) from error
         finally:
-            for counter in self._counters:
-                counter.add(body=received)
-            self._events(
-                Event(
-                    kind=EventKind.FETCHED,
-                    agent=self._agent,
-                    details={
-                        "source": request.source,
-                        "what": request.what,
-                        "host": request.url.netloc.rpartition("@")[2],
-                        "bytes": received,
-                        "requests": 1,
-                        "seconds": round(time.monotonic() - started, 4),
-                    },
-                )
+            self.count(
+                source=request.source,
+                what=request.what,
+                host=request.url.netloc,
+                bytes=received,
+                seconds=time.monotonic() - started,
             )
 
     def _body(self, answer: "httpx.Response", request: "_Request") -> Iterator[bytes]:

@@ -5,10 +5,6 @@ group of members that lie close together. Warm: none, the directory and every me
 far are in the store.
 """
 
-import base64
-import binascii
-import csv
-import io
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,6 +21,7 @@ from investigator.model import Json, Origin, Source, SourceKind
 from investigator.sources import range_zip
 from investigator.sources.package_index import WheelFile, file_url_path
 from investigator.sources.range_zip import Member
+from investigator.sources.record_file import parse_record
 from investigator.sources.store import Store
 from investigator.sources.transport import Credential, Transport
 
@@ -343,7 +340,8 @@ def read_directory(file: Bytes, name: str, version: str) -> WheelDirectory:
     needed = range_zip.span_needed(record, data)
     if needed > len(data):
         data += file.read(record.start + len(data), record.start + needed)
-    hashes = parse_record(range_zip.extract(record, data))
+    rows = parse_record(range_zip.extract(record, data))
+    hashes = {path: row.sha256 for path, row in rows.items() if row.sha256 is not None}
     return WheelDirectory({m.name: m for m in members}, hashes, datetime.now(UTC))
 
 
@@ -364,27 +362,6 @@ def _same_version(one: str, other: str) -> bool:
         return Version(one) == Version(other)
     except InvalidVersion:
         return one == other
-
-
-def parse_record(data: bytes) -> dict[str, str]:
-    """Path to sha256 (hex) out of a wheel's RECORD; rows without a sha256 are left out.
-
-    Raises IntegrityError for a file that is no RECORD.
-    """
-    hashes: dict[str, str] = {}
-    try:
-        for row in csv.reader(io.StringIO(data.decode("utf-8"), newline=""), strict=True):
-            if len(row) < 2 or not row[1].startswith("sha256="):
-                continue
-            value = row[1].removeprefix("sha256=")
-            digest = base64.b64decode(value + "=" * (-len(value) % 4), altchars=b"-_", validate=True)
-            if len(digest) != 32:
-                raise ValueError(f"{row[0]} has a sha256 of {len(digest)} bytes")
-            if hashes.setdefault(row[0], digest.hex()) != digest.hex():
-                raise ValueError(f"{row[0]} is in it twice")
-    except (ValueError, csv.Error, binascii.Error) as error:
-        raise IntegrityError(f"its RECORD cannot be read: {error}", "it is no sound wheel") from error
-    return hashes
 
 
 # Keeping: columns, so that thousands of members stay small and quick to read.
