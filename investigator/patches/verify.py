@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from investigator.code.syntax import parse
 from investigator.model import PatchProof, Runner, Verdict
 from investigator.patches.git import workplace
-from investigator.patches.patched import PatchedTree
+from investigator.sources.overlay_tree import PatchedTree
 from investigator.sources.interface import Tree
 
 Question = tuple[str, Runner | None]

@@ -3,7 +3,6 @@
 from investigator.model import Runner, Verdict
 from investigator.patches.diff import diff_edits, unified
 from investigator.patches.edits import Edit, edited_files
-from investigator.patches.patched import PatchedTree
 from investigator.patches.verify import Trial, ask_patched, proof, repaired, try_patch, worse
 from investigator.sources.interface import Tree
 from tests.support.builders import TextTree, source
@@ -76,9 +75,3 @@ def test_the_questions_see_the_patched_file_and_the_others_as_they_were() -> Non
     after = ask_patched(ask, tree, AFTER)
     found = proof(try_patch(PATCH, BEFORE, AFTER), before, after)
     assert (found.applies, found.repaired, found.worse) == (True, ("target-layer-offset/v1",), ())
-
-
-def test_a_patched_tree_lists_what_was_added() -> None:
-    tree = PatchedTree(TextTree(source(), {"b.py": "x\n"}), {"a.py": b"y\n"})
-    assert tuple(tree.paths()) == ("a.py", "b.py")
-    assert tree.digest("a.py") == "3bb2abb69ebb27fbfe63c7639624c6ec5e331b841a5bc8c3ebc10b9285e90877"
