@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from investigator.code.syntax import parse
 from investigator.model import PatchProof, Runner, Verdict
 from investigator.patches.git import workplace
-from investigator.sources.overlay_tree import PatchedTree
 from investigator.sources.interface import Tree
+from investigator.sources.overlay_tree import PatchedTree
 
 Question = tuple[str, Runner | None]
 """A contract's id, and the runner where the engine's path differs by runner."""
