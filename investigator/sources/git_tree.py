@@ -1,46 +1,32 @@
-"""A git commit as a tree: of a clone on this machine, or of a repository behind https.
-
-A remote repository is never cloned whole: one commit without its files is fetched into the
-store's folder (depth 1, blobless), and then the files that are asked for, many at once.
-"""
+"""A git commit as a tree, and how one is read out of a clone on this machine."""
 
 import hashlib
 import re
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from investigator.errors import (
     IntegrityError,
     LimitError,
     NotFoundError,
-    OfflineError,
     SourceError,
     UsageError,
 )
-from investigator.model import Json, Origin, Source, SourceKind
+from investigator.model import Origin, Source, SourceKind
 from investigator.sources.git_command import (
     GitRepository,
     checked_ref,
-    checked_url,
     is_commit,
-    last_line,
     local_repository,
 )
 from investigator.sources.range_zip import MAX_MEMBER
-from investigator.sources.store import Store
-from investigator.sources.transport import Transport
 
 MAX_FILES = 100_000
 BATCH = 64 * 1024 * 1024
 """Bytes of files that are taken out of a repository at a time."""
-REF_AGE = timedelta(hours=6)
-"""How long a branch or tag stands for the commit it named, when online."""
-
 Load = Callable[[Sequence[str]], Mapping[str, bytes]]
 """Object ids to their bytes; ids that are over the size limit are missing from the answer."""
 
@@ -113,29 +99,13 @@ def open_local(path: Path, ref: str | None, *, id: str, package: str | None) -> 
         origin=Origin.LOCAL,
         retrieved_at=datetime.now(UTC),
     )
-    return _tree(source, _list_files(repository, commit), package, lambda oids: _read_blobs(repository, oids))
-
-
-def open_remote(
-    url: str, ref: str | None, *, id: str, package: str | None, store: Store, transport: Transport
-) -> GitTree:
-    """A commit of a repository behind https. Raises UsageError, OfflineError, SourceError."""
-    remote = _Remote(checked_url(url.removesuffix("/")), store, transport, id)
-    commit, origin, when = remote.resolve(ref)
-    files = remote.files(commit)
-    source = Source(
-        id=id,
-        kind=SourceKind.GIT,
-        name=url,
-        revision=commit,
-        origin=origin,
-        retrieved_at=when,
-        permalink=_permalink(url, commit),
+    return git_tree(
+        source, list_files(repository, commit), package, lambda oids: read_blobs(repository, oids)
     )
-    return _tree(source, files, package, remote.load)
 
 
-def _tree(source: Source, files: Sequence[GitFile], package: str | None, load: Load) -> GitTree:
+def git_tree(source: Source, files: Sequence[GitFile], package: str | None, load: Load) -> GitTree:
+    """The tree of all files, or of one package and then from where that package stands."""
     if package is None:
         return GitTree(source, files, load)
     paths = {file.path for file in files}
@@ -149,9 +119,6 @@ def _tree(source: Source, files: Sequence[GitFile], package: str | None, load: L
         f"{source.name} at {source.revision[:12]} holds no {package}/__init__.py",
         "is it the right repository and ref?",
     )
-
-
-# A repository that is here
 
 
 def _resolve(repository: GitRepository, ref: str, path: Path) -> str:
@@ -178,7 +145,8 @@ def _commit_of(repository: GitRepository, name: str) -> str | None:
     return commit if status == 0 and is_commit(commit) else None
 
 
-def _list_files(repository: GitRepository, commit: str) -> tuple[GitFile, ...]:
+def list_files(repository: GitRepository, commit: str) -> tuple[GitFile, ...]:
+    """The regular files of a commit."""
     listing = repository.run("ls-tree", "-r", "-z", "--full-tree", commit)
     files = []
     for row in listing.split(b"\0"):
@@ -196,7 +164,7 @@ def _list_files(repository: GitRepository, commit: str) -> tuple[GitFile, ...]:
     return tuple(files)
 
 
-def _read_blobs(repository: GitRepository, oids: Sequence[str]) -> dict[str, bytes]:
+def read_blobs(repository: GitRepository, oids: Sequence[str]) -> dict[str, bytes]:
     """The contents of objects that are in the repository, each checked against its id."""
     contents: dict[str, bytes] = {}
     for batch in _batches(_sizes(repository, oids)):
@@ -237,178 +205,3 @@ def _batches(sizes: Mapping[str, int]) -> Iterator[dict[str, int]]:
         batch[oid] = size
     if batch:
         yield batch
-
-
-# A repository behind https
-
-
-class _Remote:
-    """What the store holds of one remote repository, and how to get the rest."""
-
-    def __init__(self, url: str, store: Store, transport: Transport, id: str) -> None:
-        self._url = url
-        self._store = store
-        self._transport = transport
-        self._id = id
-        name = hashlib.sha256(url.encode()).hexdigest()[:24]
-        self._repository = GitRepository(
-            store.root / "git" / f"{name}.git",
-            (urlsplit(url).scheme,),
-            transport.policy.ca_bundle,
-            transport.policy.proxy,
-        )
-
-    def resolve(self, ref: str | None) -> tuple[str, Origin, datetime]:
-        """The commit that a ref names, and since when that is known."""
-        name = checked_ref(ref) if ref is not None else "HEAD"
-        if is_commit(name):
-            known = self._store.entry("git-files", self._key(name))
-            return name, Origin.CACHE if known else Origin.LIVE, known.kept_at if known else datetime.now(UTC)
-        entry = self._store.entry("git-ref", self._key(name))
-        if entry is not None and isinstance(entry.value, str):
-            age = datetime.now(UTC) - entry.kept_at
-            if self._transport.offline or timedelta(0) <= age < REF_AGE:
-                return entry.value, Origin.CACHE, entry.kept_at
-        commit = self._ask(name)
-        self._store.keep("git-ref", self._key(name), commit)
-        return commit, Origin.LIVE, datetime.now(UTC)
-
-    def files(self, commit: str) -> tuple[GitFile, ...]:
-        """The files of a commit."""
-        kept = self._store.record("git-files", self._key(commit))
-        if isinstance(kept, Mapping):
-            return tuple(GitFile(path, str(oid)) for path, oid in kept.items())
-        with self._locked():
-            self._fetch(f"commit {commit[:12]}", "--depth=1", "origin", commit)
-            files = _list_files(self._repository, commit)
-        listing: dict[str, Json] = {file.path: file.oid for file in files}
-        self._store.keep("git-files", self._key(commit), listing)
-        return files
-
-    def load(self, oids: Sequence[str]) -> Mapping[str, bytes]:
-        """Contents by object id, out of the store or fetched in one go."""
-        contents: dict[str, bytes] = {}
-        missing = []
-        for oid in oids:
-            sha256 = self._store.record("git-blob", oid)
-            data = self._store.blob(sha256) if isinstance(sha256, str) else None
-            if data is None:
-                missing.append(oid)
-            else:
-                contents[oid] = data
-        if missing:
-            with self._locked():
-                for at in range(0, len(missing), 1000):
-                    part = missing[at : at + 1000]
-                    self._fetch(f"{len(part)} files", "origin", *part)
-                    fetched = _read_blobs(replace(self._repository, protocols=()), part)
-                    for oid, data in fetched.items():
-                        self._store.keep("git-blob", oid, self._store.keep_blob(data))
-                    contents.update(fetched)
-        return contents
-
-    def _key(self, name: str) -> str:
-        return f"{name} of {self._url}"
-
-    def _ask(self, name: str) -> str:
-        """The commit of a branch or tag, as the remote says now. Raises UsageError, SourceError."""
-        with self._locked():
-            status, out, error = self._over_network(
-                "ls-remote", f"{name} of", "--", "origin", name, f"{name}^{{}}"
-            )
-        if status != 0:
-            raise self._unreachable(error)
-        rows = [line.split("\t") for line in out.decode("utf-8", "replace").splitlines()]
-        commits = {row[1]: row[0] for row in rows if len(row) == 2 and is_commit(row[0])}
-        tag = commits.get(f"refs/tags/{name}^{{}}") or commits.get(f"refs/tags/{name}")
-        found = {c for c in (tag, commits.get(f"refs/heads/{name}"), commits.get(name)) if c}
-        if len(found) != 1:
-            why = "is a branch and a tag" if found else "is no branch or tag"
-            raise UsageError(f"{name} {why} of {self._url}", "write the whole commit id (40 hex digits)")
-        return found.pop()
-
-    def _fetch(self, what: str, *arguments: str) -> None:
-        status, _, error = self._over_network(
-            "fetch",
-            f"{what} of",
-            "--quiet",
-            "--no-tags",
-            "--no-write-fetch-head",
-            "--filter=blob:none",
-            *arguments,
-        )
-        if status != 0:
-            raise self._unreachable(error)
-
-    def _over_network(self, command: str, what: str, *arguments: str) -> tuple[int, bytes, str]:
-        host = urlsplit(self._url).netloc
-        self._transport.require(f"{what} {self._url}", host)
-        before, started = self._bytes(), time.monotonic()
-        result = self._repository.attempt("-c", "fetch.negotiationAlgorithm=noop", command, *arguments)
-        self._transport.count(
-            source=self._id,
-            what=f"{what} {self._url}",
-            host=host,
-            bytes=max(0, self._bytes() - before) + len(result[1]),
-            seconds=time.monotonic() - started,
-        )
-        return result
-
-    def _unreachable(self, error: str) -> SourceError:
-        return SourceError(
-            f"{self._url} cannot be fetched: {last_line(error)}",
-            "check the address and the network; or clone it yourself and give git:PATH@REF",
-        )
-
-    def _bytes(self) -> int:
-        return sum(pack.stat().st_size for pack in self._repository.git_dir.glob("objects/pack/*.pack"))
-
-    def _locked(self) -> "_Lock":
-        return _Lock(self._repository, self._url, self._transport.offline)
-
-
-class _Lock:
-    """Holds a remote's folder for this process, and makes it when it is not there yet."""
-
-    def __init__(self, repository: GitRepository, url: str, offline: bool) -> None:
-        import filelock
-
-        self._repository = repository
-        self._url = url
-        self._offline = offline
-        self._lock = filelock.FileLock(f"{repository.git_dir}.lock", timeout=600)
-
-    def __enter__(self) -> None:
-        folder = self._repository.git_dir
-        if self._offline:
-            raise OfflineError(
-                f"{self._url} would have to be fetched, and this run is offline",
-                "run once without --offline: what is fetched is kept, and then --offline works",
-            )
-        try:
-            folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._lock.acquire()
-            if not (folder / "objects" / "pack").exists() or not (folder / "HEAD").exists():
-                folder.mkdir(mode=0o700, exist_ok=True)
-                repository = replace(self._repository, protocols=())
-                repository.run("init", "--quiet", "--bare", "--template=")
-                repository.run("config", "remote.origin.url", self._url)
-                repository.run("config", "remote.origin.promisor", "true")
-                repository.run("config", "extensions.partialClone", "origin")
-                repository.run("config", "core.repositoryFormatVersion", "1")
-        except OSError as error:
-            raise SourceError(
-                f"{folder.parent} cannot be written: {error.strerror or error}",
-                "give --cache-dir another folder",
-            ) from error
-
-    def __exit__(self, *_: object) -> None:
-        self._lock.release()
-
-
-def _permalink(url: str, commit: str) -> str | None:
-    """Where a line of a file can be seen, for hosts laid out like GitHub."""
-    parts = urlsplit(url.removesuffix("/").removesuffix(".git"))
-    if (parts.hostname or "").split(".")[0] != "github" or parts.path.count("/") != 2:
-        return None
-    return f"{parts.geturl()}/blob/{commit}/{{path}}#L{{line}}"

@@ -21,7 +21,7 @@ from investigator.sources.folder import (
     package_tree,
     read_regular,
 )
-from investigator.sources.package_index import file_url_path
+from investigator.sources.index_page import file_url_path
 
 ASK_TIMEOUT = 60.0
 """Seconds that an interpreter may take to say where it looks for packages."""

@@ -9,7 +9,8 @@ from investigator.case import EngineKind, EngineSpec
 from investigator.errors import UsageError
 from investigator.events import EventSink, ignore
 from investigator.sources.folder import open_folder
-from investigator.sources.git_tree import open_local, open_remote
+from investigator.sources.git_remote import open_remote
+from investigator.sources.git_tree import open_local
 from investigator.sources.installation import open_installation
 from investigator.sources.interface import Tree
 from investigator.sources.package_index import PackageIndex

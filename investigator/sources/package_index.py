@@ -6,15 +6,11 @@ here: with nothing set, pypi-simple's own default is used.
 """
 
 import hashlib
-import json
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
-from urllib.request import url2pathname
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
@@ -22,35 +18,28 @@ from packaging.version import InvalidVersion, Version
 from investigator.errors import InvestigateError, NotFoundError, SourceError, UsageError
 from investigator.events import Event, EventKind, EventSink, ignore
 from investigator.model import Json
+from investigator.sources.index_page import (
+    WheelFile,
+    file_page,
+    find_links,
+    parse_page,
+    public,
+    wheel_from_json,
+    wheel_to_json,
+)
 from investigator.sources.pip_settings import PipSettings
 from investigator.sources.store import Store
-from investigator.sources.transport import Credential, Transport, basic_credential, without_credentials
+from investigator.sources.transport import Credential, Transport
+from investigator.sources.web import basic_credential, without_credentials
 
 if TYPE_CHECKING:
-    from pypi_simple import DistributionPackage
+    pass
 
 LISTING_AGE = timedelta(hours=6)
 """How long a kept list of a project's files stands for the index's own, when online."""
 
 LISTING_LIMIT = 64 * 1024 * 1024
 """Bytes of one project page."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class WheelFile:
-    """One wheel as the index lists it. ``sha256`` and ``size`` where the index names them."""
-
-    filename: str
-    url: str
-    version: str
-    build: int
-    platform: str
-    sha256: str | None = None
-    size: int | None = None
-    yanked: str | None = None
-    """The reason (may be empty) when it was yanked, else None."""
-    uploaded: datetime | None = None
-    requires_python: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,10 +105,10 @@ class PackageIndex:
         key = f"{canonicalize_name(name)}=={version} from {self._fingerprint()}"
         kept = self._store.record("wheel-choice", key)
         if kept is not None:
-            return _wheel_from_json(kept)
+            return wheel_from_json(kept)
         wheel = self.release(name, version).best_wheel()
         if urlsplit(wheel.url).scheme != "file":
-            self._store.keep("wheel-choice", key, _wheel_to_json(wheel))
+            self._store.keep("wheel-choice", key, wheel_to_json(wheel))
         return wheel
 
     def credential_for(self, url: str) -> Credential | None:
@@ -145,7 +134,7 @@ class PackageIndex:
 
     def _fingerprint(self) -> str:
         """Which indexes are asked, without their credentials."""
-        named = [_public(url) for url in (*self._indexes(), *self._settings.find_links)]
+        named = [public(url) for url in (*self._indexes(), *self._settings.find_links)]
         return hashlib.sha256("\n".join(named).encode()).hexdigest()[:16]
 
     def _files(self, name: str, *, fresh: bool) -> tuple[tuple[WheelFile, ...], bool]:
@@ -166,7 +155,7 @@ class PackageIndex:
             kept = kept or from_store
             for file in listing:
                 files.setdefault(file.filename, file)
-        for file in _find_links(self._settings.find_links, project):
+        for file in find_links(self._settings.find_links, project):
             files.setdefault(file.filename, file)
             known = True
         if failures and not files:
@@ -184,22 +173,22 @@ class PackageIndex:
     def _page(self, base: str, project: str, *, fresh: bool) -> tuple[tuple[WheelFile, ...], bool]:
         url = f"{base.rstrip('/')}/{project}/"
         if urlsplit(url).scheme == "file":
-            return _file_page(url, project), False
-        key = f"{project} at {_public(base)}"
+            return file_page(url, project), False
+        key = f"{project} at {public(base)}"
         entry = self._store.entry("project-page", key)
         if entry is not None and isinstance(entry.value, list):
             age = datetime.now(UTC) - entry.kept_at
             if self._transport.offline or (not fresh and timedelta(0) <= age < LISTING_AGE):
-                return tuple(_wheel_from_json(row) for row in entry.value), True
+                return tuple(wheel_from_json(row) for row in entry.value), True
         files = self._fetch(url, project)
-        self._store.keep("project-page", key, [_wheel_to_json(file) for file in files])
+        self._store.keep("project-page", key, [wheel_to_json(file) for file in files])
         return files, False
 
     def _fetch(self, url: str, project: str) -> tuple[WheelFile, ...]:
         from pypi_simple import ACCEPT_JSON_PREFERRED
 
         answer = self._transport.get(
-            _public(url),
+            public(url),
             what=f"the list of {project} releases",
             source=project,
             headers={"Accept": ACCEPT_JSON_PREFERRED},
@@ -207,7 +196,7 @@ class PackageIndex:
             limit=LISTING_LIMIT,
         )
         kind = answer.headers.get("content-type", "text/html")
-        return _parse_page(answer.body, kind, answer.url, project)
+        return parse_page(answer.body, kind, answer.url, project)
 
 
 def nearest_releases(releases: Iterable[Release], wanted: Version, count: int = 2) -> str:
@@ -254,140 +243,5 @@ def _preference(wheel: WheelFile) -> tuple[bool, int, int, str]:
     return wheel.yanked is None, int(rank), wheel.build, wheel.filename
 
 
-# Pages
-
-
-def _parse_page(body: bytes, content_type: str, base: str, project: str) -> tuple[WheelFile, ...]:
-    from pypi_simple import ProjectPage
-
-    try:
-        if "json" in content_type.lower():
-            page = ProjectPage.from_json_data(json.loads(body), base)
-        else:
-            page = ProjectPage.from_html(project, body, base)
-    except Exception as error:  # pypi-simple and its parsers raise many kinds for a broken page
-        raise SourceError(
-            f"the list of {project} releases at {base} cannot be read: {str(error).splitlines()[0][:200]}",
-            "is that address a package index (simple API)?",
-        ) from error
-    return _wheels(page.packages, project)
-
-
-def _wheels(packages: "Iterable[DistributionPackage]", project: str) -> tuple[WheelFile, ...]:
-    files = []
-    for package in packages:
-        tags = _tags(package.filename, project)
-        if tags is None:
-            continue
-        version, build, platform = tags
-        sha256 = package.digests.get("sha256", "").lower()
-        files.append(
-            WheelFile(
-                filename=package.filename,
-                url=package.url,
-                version=version,
-                build=build,
-                platform=platform,
-                sha256=sha256 if re.fullmatch("[0-9a-f]{64}", sha256) else None,
-                size=package.size,
-                yanked=(package.yanked_reason or "") if package.is_yanked else None,
-                uploaded=package.upload_time,
-                requires_python=package.requires_python,
-            )
-        )
-    return tuple(files)
-
-
-def _tags(filename: str, project: str) -> tuple[str, int, str] | None:
-    """Version, build number and platform of a wheel of this project, or None."""
-    from packaging.utils import InvalidWheelFilename, parse_wheel_filename
-
-    try:
-        name, version, build, _ = parse_wheel_filename(filename)
-    except (InvalidWheelFilename, InvalidVersion):
-        return None
-    if name != project:
-        return None
-    platform = filename.removesuffix(".whl").rpartition("-")[2]
-    return str(version), build[0] if build else 0, platform
-
-
-def _file_page(url: str, project: str) -> tuple[WheelFile, ...]:
-    """A project's page in a ``file:`` index: its ``index.html``, or a bare folder of wheels."""
-    folder = file_url_path(url)
-    page = folder / "index.html"
-    if page.is_file():
-        return _parse_page(page.read_bytes(), "text/html", url + "index.html", project)
-    if folder.is_dir():
-        return _folder_wheels(folder, project)
-    raise NotFoundError(f"there is no {folder}", "check pip's index settings")
-
-
-def _find_links(places: Iterable[str], project: str) -> Iterable[WheelFile]:
-    """Wheels of a project in the local folders that ``find-links`` names; web pages are left out."""
-    for place in places:
-        parts = urlsplit(place)
-        if parts.scheme in ("", "file"):
-            folder = file_url_path(place) if parts.scheme else Path(place).expanduser()
-            if folder.is_dir():
-                yield from _folder_wheels(folder, project)
-
-
-def _folder_wheels(folder: Path, project: str) -> tuple[WheelFile, ...]:
-    wheels = []
-    for path in sorted(folder.glob("*.whl")):
-        tags = _tags(path.name, project)
-        if tags is not None:
-            version, build, platform = tags
-            wheels.append(
-                WheelFile(
-                    filename=path.name,
-                    url=path.resolve().as_uri(),
-                    version=version,
-                    build=build,
-                    platform=platform,
-                    size=path.stat().st_size,
-                )
-            )
-    return tuple(wheels)
-
-
-def file_url_path(url: str) -> Path:
-    """The path that a ``file:`` URL names."""
-    return Path(url2pathname(urlsplit(url).path))
-
-
-def _public(url: str) -> str:
-    return urlunsplit(without_credentials(urlsplit(url)))
-
-
 def _origin(parts: SplitResult) -> str:
     return f"{parts.scheme}://{without_credentials(parts).netloc}"
-
-
-# Keeping
-
-
-def _wheel_to_json(wheel: WheelFile) -> Json:
-    return {
-        "filename": wheel.filename,
-        "url": _public(wheel.url),
-        "version": wheel.version,
-        "build": wheel.build,
-        "platform": wheel.platform,
-        "sha256": wheel.sha256,
-        "size": wheel.size,
-        "yanked": wheel.yanked,
-        "uploaded": wheel.uploaded.isoformat() if wheel.uploaded else None,
-        "requires_python": wheel.requires_python,
-    }
-
-
-def _wheel_from_json(value: Json) -> WheelFile:
-    assert isinstance(value, Mapping)
-    fields = dict(value)
-    uploaded = fields.pop("uploaded")
-    return WheelFile(
-        uploaded=datetime.fromisoformat(uploaded) if isinstance(uploaded, str) else None,
-        **fields,  # type: ignore[arg-type]
-    )

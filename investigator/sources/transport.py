@@ -5,134 +5,53 @@ may be used from several threads; each agent gets its own view with its own coun
 and events (:meth:`Transport.for_agent`), all over one connection pool.
 """
 
-import base64
-import ipaddress
-import os
-import ssl
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
-from urllib.parse import SplitResult, urljoin, urlsplit, urlunsplit
+from urllib.parse import SplitResult, urlsplit, urlunsplit
 
-from investigator.errors import LimitError, NotFoundError, OfflineError, SourceError, UsageError
+from investigator.errors import LimitError, OfflineError, SourceError
 from investigator.events import Event, EventKind, EventSink, ignore
 from investigator.model import Json
+from investigator.sources.connections import Pool
+from investigator.sources.web import (
+    Credential,
+    MissingError,
+    NetworkPolicy,
+    Response,
+    StatusError,
+    UnreachableError,
+    Usage,
+    checked_address,
+    is_private,
+    origin,
+    redirect_target,
+    shown,
+)
+
+__all__ = [
+    "Credential",
+    "MissingError",
+    "NetworkPolicy",
+    "Response",
+    "StatusError",
+    "Transport",
+    "UnreachableError",
+    "Usage",
+    "is_private",
+]
 
 if TYPE_CHECKING:
     import httpx
 
-USER_AGENT = "investigate (reads speculative-decoding engines; HTTP by httpx)"
 DEFAULT_LIMIT = 16 * 1024 * 1024
 """Bytes of one body, decoded, unless the caller says otherwise."""
 ERROR_BODY_LIMIT = 64 * 1024
 """Bytes read of the body of an answer that was not expected."""
-MAX_CONNECTIONS = 8
 MAX_REDIRECTS = 5
 RETRY_STATUSES = frozenset({408, 429, 500, 502, 503, 504})
-
-
-@dataclass(frozen=True)
-class Response:
-    """An answer. Header names are in lower case; ``body`` is decoded; ``url`` shows no secrets."""
-
-    status: int
-    url: str
-    headers: Mapping[str, str]
-    body: bytes = field(repr=False)
-
-
-class StatusError(SourceError):
-    """The server answered with a status that the caller did not expect."""
-
-    def __init__(self, message: str, advice: str, response: Response) -> None:
-        super().__init__(message, advice)
-        self.response = response
-        """The answer; its body is cut after 64 KiB."""
-
-
-class MissingError(StatusError, NotFoundError):
-    """404 or 410."""
-
-
-class UnreachableError(SourceError):
-    """No answer came: name not found, refused, timed out, TLS, or cut off each time."""
-
-
-@dataclass(frozen=True)
-class Credential:
-    """A secret for one origin; sent there and nowhere else, never shown.
-
-    ``origin`` is ``scheme://host[:port]`` of the only place that may see it.
-    """
-
-    origin: str
-    authorization: str = field(repr=False)
-
-
-@dataclass(frozen=True)
-class Usage:
-    """What was asked and received so far: requests sent, body bytes on the wire."""
-
-    requests: int = 0
-    bytes: int = 0
-
-
-@dataclass(frozen=True, kw_only=True)
-class NetworkPolicy:
-    """How the network may be used.
-
-    ``ca_bundle`` None means the system's certificates and certifi's. ``insecure_hosts`` are
-    pip's trusted hosts. ``connect_timeout`` / ``read_timeout`` in seconds. ``tries``: how
-    often one request is sent, at most; ``first_wait`` doubles from try to try.
-    """
-
-    offline: bool = False
-    ca_bundle: str | None = None
-    client_cert: str | None = None
-    insecure_hosts: tuple[str, ...] = ()
-    proxy: str | None = None
-    connect_timeout: float = 10.0
-    read_timeout: float = 30.0
-    tries: int = 3
-    first_wait: float = 0.5
-    longest_wait: float = 20.0
-
-
-class _Pool:
-    """The shared clients, made at the first request (httpx is slow to import)."""
-
-    def __init__(self, policy: NetworkPolicy) -> None:
-        self._policy = policy
-        self._lock = threading.Lock()
-        self._clients: dict[bool, httpx.Client] = {}
-
-    def client(self, url: SplitResult) -> "httpx.Client":
-        trusted = self._policy.insecure_hosts
-        verify = not (url.hostname in trusted or url.netloc in trusted)
-        with self._lock:
-            if verify not in self._clients:
-                self._clients[verify] = self._make(verify)
-            return self._clients[verify]
-
-    def close(self) -> None:
-        with self._lock:
-            for client in self._clients.values():
-                client.close()
-            self._clients.clear()
-
-    def _make(self, verify: bool) -> "httpx.Client":
-        import httpx
-
-        policy = self._policy
-        return httpx.Client(
-            verify=_tls_context(policy) if verify else False,
-            proxy=policy.proxy,
-            follow_redirects=False,
-            headers={"User-Agent": USER_AGENT},
-            limits=httpx.Limits(max_connections=MAX_CONNECTIONS, keepalive_expiry=30),
-        )
 
 
 @dataclass
@@ -140,7 +59,7 @@ class _Counter:
     """Counts of one view; read as a frozen Usage."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
-    usage: Usage = Usage()
+    usage: Usage = field(default_factory=Usage)
 
     def add(self, requests: int, received: int) -> None:
         with self.lock:
@@ -158,7 +77,7 @@ class Transport:
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._policy = policy or NetworkPolicy()
-        self._pool = _Pool(self._policy)
+        self._pool = Pool(self._policy)
         self._events = events
         self._sleep = sleep
         self._agent: str | None = None
@@ -221,21 +140,23 @@ class Transport:
         ``same_host`` only within the origin; the credential goes to its own origin alone.
         Raises OfflineError, MissingError (404, 410), StatusError, UnreachableError, LimitError.
         """
-        hop = _checked(url)
+        if any(name.lower() in ("authorization", "cookie") for name in headers or ()):
+            raise ValueError("secrets go into `credential`, which redirects cannot carry away")
+        hop = checked_address(url)
         self.require(what, hop.hostname or "")
         for _ in range(MAX_REDIRECTS + 1):
             sent = {"Accept-Encoding": "gzip, deflate", **(headers or {})}
-            if credential is not None and _origin(hop) == _origin(urlsplit(credential.origin)):
+            if credential is not None and origin(hop) == origin(urlsplit(credential.origin)):
                 sent["Authorization"] = credential.authorization
             response = self._with_retries(_Request(method, hop, sent, what, source, frozenset(expect), limit))
             location = response.headers.get("location")
             if response.status in (301, 302, 303, 307, 308) and location and response.status not in expect:
-                hop = _redirect(hop, location, same_host, what)
+                hop = redirect_target(hop, location, same_host, what)
                 continue
             if response.status in expect:
                 return response
             raise _status_error(response, hop, what)
-        raise SourceError(f"{what}: {_show(hop)} redirects more than {MAX_REDIRECTS} times", "tell its owner")
+        raise SourceError(f"{what}: {shown(hop)} redirects more than {MAX_REDIRECTS} times", "tell its owner")
 
     def require(self, what: str, host: str) -> None:
         """Ask for leave to fetch with another client (git, the Hub's). Raises OfflineError."""
@@ -302,7 +223,11 @@ class Transport:
 
         policy = self._policy
         left = self._remaining(request)
-        timeout = httpx.Timeout(min(policy.read_timeout, left), connect=min(policy.connect_timeout, left))
+        timeout = httpx.Timeout(
+            min(policy.read_timeout, left),
+            connect=min(policy.connect_timeout, left),
+            pool=None if self._deadline is None else left,
+        )
         client = self._pool.client(request.url)
         started = time.monotonic()
         received = 0
@@ -315,7 +240,7 @@ class Transport:
                 finally:
                     received = answer.num_bytes_downloaded
             headers = {name.lower(): value for name, value in answer.headers.items()}
-            return Response(answer.status_code, _show(request.url), headers, body)
+            return Response(answer.status_code, shown(request.url), headers, body)
         except httpx.HTTPError as error:
             raise _transient(error, request) from error
         finally:
@@ -400,9 +325,9 @@ def _transient(error: "httpx.HTTPError", request: _Request) -> _Transient:
 
 
 def _status_error(response: Response, url: SplitResult, what: str) -> StatusError:
-    status, shown = response.status, _show(url)
+    status, place = response.status, shown(url)
     if status in (404, 410):
-        return MissingError(f"{what}: there is no {shown} ({status})", "check its name", response)
+        return MissingError(f"{what}: there is no {place} ({status})", "check its name", response)
     match status:
         case 401 | 407:
             advice = "a token or password is needed for it, or the one given is wrong"
@@ -415,96 +340,10 @@ def _status_error(response: Response, url: SplitResult, what: str) -> StatusErro
             advice = "the server is in trouble; try again later, or use another one"
         case _:
             advice = "this server is not what was expected; check the address"
-    return StatusError(f"{what}: {shown} answers {status}", advice, response)
-
-
-def _checked(url: str) -> SplitResult:
-    """The URL, when it is one that may be asked: HTTP(S), with a host, no credentials in it."""
-    parts = urlsplit(url)
-    try:
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        usable = False
-    if not usable or parts.username is not None or any(c <= " " or c == "\x7f" for c in url):
-        raise UsageError(
-            f"{_show(parts)} is not an address that can be asked", "give a plain https:// address"
-        )
-    return parts
-
-
-def _redirect(here: SplitResult, location: str, same_host: bool, what: str) -> SplitResult:
-    there = urlsplit(urljoin(urlunsplit(here), location))
-    refused = ""
-    try:
-        there = _checked(urlunsplit(there))
-    except UsageError:
-        refused = "it is no plain web address"
-    if not refused and here.scheme == "https" and there.scheme != "https":
-        refused = "it leaves TLS"
-    elif not refused and same_host and _origin(here) != _origin(there):
-        refused = "it leaves the server that was asked"
-    elif not refused and is_private(there.hostname or "") and not is_private(here.hostname or ""):
-        refused = "it points into a private network"
-    if refused:
-        raise SourceError(
-            f"{what}: {here.hostname} redirects to {_show(there)}, which is not followed: {refused}",
-            "if that place is right, name it directly",
-        )
-    return there
-
-
-def is_private(host: str) -> bool:
-    """Whether a host is written as this machine or as an address in a private network."""
-    try:
-        return not ipaddress.ip_address(host).is_global
-    except ValueError:
-        return host == "localhost" or host.endswith(".localhost")
-
-
-def _origin(url: SplitResult) -> tuple[str, str, int]:
-    return url.scheme, url.hostname or "", url.port or (443 if url.scheme == "https" else 80)
-
-
-def _show(url: SplitResult) -> str:
-    """The URL without credentials, query and fragment: fit for messages and logs."""
-    return urlunsplit(without_credentials(url)._replace(query="", fragment=""))
-
-
-def without_credentials(url: SplitResult) -> SplitResult:
-    """The URL without ``user:password@``."""
-    return url._replace(netloc=url.netloc.rpartition("@")[2])
+    return StatusError(f"{what}: {place} answers {status}", advice, response)
 
 
 def _retry_after(response: Response) -> float | None:
     """Seconds to wait as the server asks, when it says so in seconds."""
     text = response.headers.get("retry-after", "")
     return float(text) if text.isdecimal() and len(text) < 10 else None
-
-
-def _tls_context(policy: NetworkPolicy) -> ssl.SSLContext:
-    try:
-        if policy.ca_bundle is not None:
-            is_folder = os.path.isdir(policy.ca_bundle)
-            context = ssl.create_default_context(
-                cafile=None if is_folder else policy.ca_bundle,
-                capath=policy.ca_bundle if is_folder else None,
-            )
-        else:
-            import certifi
-
-            context = ssl.create_default_context()
-            context.load_verify_locations(certifi.where())
-        if policy.client_cert is not None:
-            context.load_cert_chain(policy.client_cert)
-    except (OSError, ssl.SSLError) as error:
-        raise UsageError(
-            f"the certificates in {policy.client_cert or policy.ca_bundle} cannot be used: {error}",
-            "pip's `cert` must name a CA bundle in PEM form",
-        ) from error
-    return context
-
-
-def basic_credential(origin: str, user: str, password: str) -> Credential:
-    """User and password for one origin, as HTTP basic authentication."""
-    pair = base64.b64encode(f"{user}:{password}".encode()).decode("ascii")
-    return Credential(origin, f"Basic {pair}")
