@@ -97,10 +97,11 @@ async def _gather(case: Case, team: Team, sink: EventSink, deadline: float) -> G
     checkpoint: Promised[Checkpoint] = Promised("checkpoint")
     engine: Promised[Tree] = Promised("engine")
 
+    owed_by: dict[str, Promised[Any]] = {team.hub.name: checkpoint, team.engine.name: engine}
+
     def visit(agent: Agent) -> "_Visit":
-        owed: Promised[Any] | None = {team.hub.name: checkpoint, team.engine.name: engine}.get(agent.name)
         context = AgentContext(case=case, checkpoint=checkpoint, engine=engine, emit=sink, name=agent.name)
-        return _Visit(agent, context, owed)
+        return _Visit(agent, context, owed_by.get(agent.name))
 
     visits = [visit(agent) for agent in team.agents]
     interrupted = anyio.Event()

@@ -55,11 +55,11 @@ class TextTree:
         """Everything is near already."""
 
 
-def source(name: str = "vllm", **changes: object) -> Source:
+def source(ident: str = "vllm", **changes: object) -> Source:
     made = Source(
-        id=name,
+        id=ident,
         kind=SourceKind.WHEEL,
-        name=name,
+        name=ident,
         revision="0.20.1",
         origin=Origin.LIVE,
         retrieved_at=NOON,

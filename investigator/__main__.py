@@ -1,0 +1,5 @@
+"""``python -m investigator``."""
+
+from investigator.cli import main
+
+main()

@@ -1,0 +1,128 @@
+"""``investigate``: the commands, and what the process returns."""
+
+import importlib
+import importlib.util
+import os
+import sys
+import threading
+import traceback
+from collections.abc import Sequence
+from typing import NoReturn
+
+import click
+
+import investigator
+from investigator.errors import EXIT_CODE_MEANINGS, ExitCode, InvestigateError
+from investigator.reports.escape import visible
+
+COMMANDS = (
+    "run",
+    "timeline",
+    "triage",
+    "apply",
+    "revert",
+    "overlay",
+    "validate",
+    "compare",
+    "explain",
+    "doctor",
+)
+DEFAULT = "run"
+
+EXAMPLES = """\
+\b
+Examples:
+  investigate
+      vLLM 0.20.1 with z-lab/Qwen3.6-27B-DFlash
+  investigate --engine vllm==0.33.0 --draft z-lab/Qwen3-8B-DFlash-b16
+  investigate --engine path:./vllm --format sarif --out findings/
+  investigate --engine installed --draft path:./my-drafter
+  investigate explain cache-drop
+"""
+
+
+def exit_code_table() -> str:
+    """The table of exit codes for ``--help``, made from the one in errors.py."""
+    lines = [f"  {code.value:>3}  {meaning}" for code, meaning in EXIT_CODE_MEANINGS.items()]
+    return "\b\nExit codes:\n" + "\n".join(lines)
+
+
+class Commands(click.Group):
+    """The commands whose module is there; without a command's name, ``run`` is meant."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [name for name in COMMANDS if importlib.util.find_spec(f"investigator.commands.{name}")]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        found = importlib.import_module(f"investigator.commands.{cmd_name}").command
+        assert isinstance(found, click.Command), cmd_name
+        return found
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        own = {option for parameter in self.get_params(ctx) for option in parameter.opts}
+        if not args or (args[0].startswith("-") and args[0] not in own):
+            args = [DEFAULT, *args]
+        return super().parse_args(ctx, args)
+
+
+@click.command(
+    cls=Commands,
+    epilog=f"{EXAMPLES}\n\n{exit_code_table()}",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(investigator.__version__, "-V", "--version", prog_name="investigate")
+def investigate() -> None:
+    """Find out whether an inference engine keeps the promises a drafter was trained on.
+
+    Four agents read four sources side by side: the engine, the drafter's checkpoint, the
+    reference code, and pull requests. What differs is reported with its evidence and with
+    patches that were proven. Without a command's name, run is meant; its options are in
+    'investigate run --help'.
+    """
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """The console script."""
+    leave(invoke(arguments))
+
+
+def invoke(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; errors become one clear message on standard error and a code."""
+    try:
+        result = investigate.main(args=arguments, prog_name="investigate", standalone_mode=False)
+        return int(result or 0)
+    except InvestigateError as error:
+        _complain(str(error), error.advice)
+        return error.exit_code
+    except click.ClickException as error:
+        error.show()
+        return ExitCode.USAGE
+    except (click.Abort, KeyboardInterrupt):
+        _complain("interrupted")
+        return ExitCode.INTERRUPTED
+    except BrokenPipeError:  # the reader of a pipe has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return ExitCode.INTERRUPTED
+    except Exception as error:
+        traceback.print_exc()
+        _complain(
+            f"a defect in this program: {type(error).__name__}: {error}", "please report the lines above"
+        )
+        return ExitCode.INCOMPLETE
+
+
+def leave(code: int) -> NoReturn:
+    """End the process, without waiting for a read that was given up (deadline, interrupt)."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    if any(not thread.daemon for thread in threading.enumerate() if thread is not threading.main_thread()):
+        os._exit(code)
+    sys.exit(code)
+
+
+def _complain(message: str, advice: str = "") -> None:
+    click.echo(f"investigate: error: {visible(message)}", err=True)
+    if advice:
+        click.echo(f"  {visible(advice)}", err=True)

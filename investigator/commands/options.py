@@ -1,0 +1,187 @@
+"""Options that several commands share, and the objects they make."""
+
+import os
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from investigator.case import (
+    DEFAULT_DRAFT,
+    DEFAULT_ENGINE,
+    DEFAULT_PULL_REQUESTS,
+    DEFAULT_REFERENCES,
+    Case,
+    EngineSpec,
+    RepoSpec,
+)
+from investigator.errors import UsageError
+from investigator.settings import Settings, Verbosity
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+PIPED_WIDTH = 120
+"""Columns of a table that goes to a file or a pipe, where COLUMNS does not say otherwise."""
+
+_SETTINGS = (
+    click.option(
+        "--offline", is_flag=True, help="Open no connection: the cache, snapshots and local files only."
+    ),
+    click.option(
+        "--cache-dir",
+        type=click.Path(file_okay=False, path_type=Path),
+        envvar="INVESTIGATE_CACHE_DIR",
+        show_envvar=True,
+        help="Where fetched files are kept.  [default: the user's cache]",
+    ),
+    click.option(
+        "--jobs", type=click.IntRange(1, 64), default=8, show_default=True, help="Reads at once, per agent."
+    ),
+    click.option("-v", "--verbose", is_flag=True, help="Each event as a line, on standard error."),
+    click.option("-q", "--quiet", is_flag=True, help="Only errors on standard error."),
+    click.option("--no-color", is_flag=True, help="No colour; so does NO_COLOR."),
+)
+
+_CASE = (
+    click.option(
+        "--engine",
+        default=DEFAULT_ENGINE,
+        show_default=True,
+        metavar="ENGINE",
+        help="NAME==VERSION, path:DIR, git:URL@REF, installed, or python:PATH.",
+    ),
+    click.option(
+        "--draft",
+        default=DEFAULT_DRAFT,
+        show_default=True,
+        metavar="REPO",
+        help="The drafter: owner/name, owner/name@revision, or path:DIR.",
+    ),
+    click.option(
+        "--target",
+        metavar="REPO",
+        help="The target model.  [default: the one the drafter names]",
+    ),
+    click.option(
+        "--reference",
+        "references",
+        multiple=True,
+        metavar="REF",
+        help="Reference code, several times: NAME==VERSION, path:DIR, git:URL@REF, github:OWNER/NAME."
+        f"  [default: {', '.join(DEFAULT_REFERENCES)}]",
+    ),
+    click.option(
+        "--pull-request",
+        "pull_requests",
+        multiple=True,
+        metavar="OWNER/REPO#N",
+        help=f"A pull request to look at, several times.  [default: {', '.join(DEFAULT_PULL_REQUESTS)}]",
+    ),
+    click.option(
+        "--block-size", type=click.IntRange(1, 4096), help="Tokens per draft, when not the drafter's own."
+    ),
+    click.option(
+        "--env",
+        "environment",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="An engine's environment variable that the deployment sets, several times.",
+    ),
+)
+
+
+def settings_options(command: F) -> F:
+    """Add the options that every command has; the command gets ``settings``."""
+
+    @wraps(command)
+    def with_settings(
+        *,
+        offline: bool,
+        cache_dir: Path | None,
+        jobs: int,
+        verbose: bool,
+        quiet: bool,
+        no_color: bool,
+        **rest: Any,
+    ) -> Any:
+        if verbose and quiet:
+            raise UsageError("--verbose and --quiet exclude each other", "give one of them")
+        settings = Settings(
+            offline=offline,
+            cache_dir=cache_dir,
+            jobs=jobs,
+            verbosity=Verbosity.VERBOSE if verbose else Verbosity.QUIET if quiet else Verbosity.NORMAL,
+            color=False if no_color or os.environ.get("NO_COLOR") else None,
+        )
+        return command(settings=settings, **rest)
+
+    return _decorated(with_settings, _SETTINGS)  # type: ignore[return-value]
+
+
+def case_options(command: F) -> F:
+    """Add the options that name a case; the command gets ``case``."""
+
+    @wraps(command)
+    def with_case(
+        *,
+        engine: str,
+        draft: str,
+        target: str | None,
+        references: tuple[str, ...],
+        pull_requests: tuple[str, ...],
+        block_size: int | None,
+        environment: tuple[str, ...],
+        **rest: Any,
+    ) -> Any:
+        case = Case(
+            engine=EngineSpec.parse(engine),
+            draft=RepoSpec.parse(draft),
+            target=RepoSpec.parse(target) if target else None,
+            references=references or DEFAULT_REFERENCES,
+            pull_requests=pull_requests or DEFAULT_PULL_REQUESTS,
+            block_size=block_size,
+            environment=dict(_assignment(text) for text in environment),
+        )
+        return command(case=case, **rest)
+
+    return _decorated(with_case, _CASE)  # type: ignore[return-value]
+
+
+def consoles(settings: Settings) -> "tuple[Console, Console]":
+    """Where data and where talk goes: standard output and standard error."""
+    return console(settings), console(settings, stderr=True)
+
+
+def console(settings: Settings, *, stderr: bool = False) -> "Console":
+    """A rich console that reads no markup, emoji or highlighting into any text."""
+    from rich.console import Console
+
+    made = Console(
+        stderr=stderr,
+        no_color=settings.color is False or None,
+        markup=False,
+        emoji=False,
+        highlight=False,
+        quiet=stderr and settings.verbosity is Verbosity.QUIET,
+    )
+    if not made.is_terminal and not os.environ.get("COLUMNS"):
+        made.width = PIPED_WIDTH
+    return made
+
+
+def _assignment(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name.isidentifier():
+        raise UsageError(f"cannot read --env {text!r}", "write NAME=VALUE")
+    return name, value
+
+
+def _decorated(command: Callable[..., Any], options: tuple[Callable[[Any], Any], ...]) -> Callable[..., Any]:
+    for option in reversed(options):
+        command = option(command)
+    return command

@@ -1,0 +1,152 @@
+"""``investigate run``: the four agents, the report, the patches."""
+
+import os
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from investigator.case import DEFAULT_PULL_REQUESTS, DEFAULT_REFERENCES, Case
+from investigator.commands.options import case_options, consoles, settings_options
+from investigator.errors import ExitCode
+from investigator.model import Investigation, Runner
+from investigator.outcome import FailOn, exit_code
+from investigator.reports.escape import visible
+from investigator.reports.formats import BY_DEFAULT, FORMATS
+from investigator.settings import Settings, Verbosity
+
+if TYPE_CHECKING:
+    from investigator.run_folder import RunFolder
+
+
+@click.command("run")
+@case_options
+@click.option(
+    "--runner",
+    type=click.Choice(["auto", *Runner]),
+    default="auto",
+    show_default=True,
+    help="Whose findings decide the exit code; auto: the runner this case uses by default.",
+)
+@click.option("--plan", is_flag=True, help="Print which question goes to which agent, and stop.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="The run folder.  [default: runs/<time>-<case>]",
+)
+@click.option(
+    "--format",
+    "formats",
+    type=click.Choice(list(FORMATS)),
+    multiple=True,
+    help="Reports to write, several times; one alone goes to standard output too."
+    f"  [default: {', '.join(BY_DEFAULT)}]",
+)
+@click.option(
+    "--fail-on",
+    type=click.Choice(list(FailOn)),
+    help="From which verdict on findings fail the command.  [default: broken; never with --format sarif]",
+)
+@click.option(
+    "--deadline", type=click.FloatRange(min=0.1), default=600.0, show_default=True, help="Seconds, per agent."
+)
+@settings_options
+def command(
+    case: Case,
+    settings: Settings,
+    runner: str,
+    plan: bool,
+    out: Path | None,
+    formats: tuple[str, ...],
+    fail_on: str | None,
+    deadline: float,
+) -> int:
+    """Send the four agents out, report what they found, write proven patches."""
+    from investigator.team import assemble, questions
+
+    if plan:
+        return _print_plan(case, settings)
+
+    from investigator.conduct import conduct
+    from investigator.log import EventLog
+    from investigator.reports.live import show_progress
+    from investigator.run_folder import open_run_folder
+
+    _, talk = consoles(settings)
+    verbose = settings.verbosity is Verbosity.VERBOSE
+    with (
+        open_run_folder(out, f"{case.engine} {case.draft}") as folder,
+        folder.log() as stream,
+        assemble(case, settings) as team,
+    ):
+        names = [agent.name for agent in team.agents]
+        with show_progress(talk, names, list(questions()), verbose=verbose) as show:
+            log = EventLog(stream, [show])
+            done = conduct(case, team, sink=log, deadline=deadline, command=repeated(case))
+        _write(folder, done.investigation, formats or BY_DEFAULT)
+    _tell(folder, done.investigation, formats, settings)
+    if done.interrupted:
+        return ExitCode.INTERRUPTED
+    level = FailOn(fail_on) if fail_on else FailOn.NEVER if "sarif" in formats else FailOn.BROKEN
+    return exit_code(done.investigation, level, runner=None if runner == "auto" else Runner(runner))
+
+
+def repeated(case: Case) -> str:
+    """The command line that investigates the same case again."""
+    words = ["investigate", "run", "--engine", str(case.engine), "--draft", str(case.draft)]
+    words += ["--target", str(case.target)] if case.target else []
+    for option, values, default in (
+        ("--reference", case.references, DEFAULT_REFERENCES),
+        ("--pull-request", case.pull_requests, DEFAULT_PULL_REQUESTS),
+    ):
+        words += [word for value in values for word in (option, value)] if values != default else []
+    words += ["--block-size", str(case.block_size)] if case.block_size else []
+    for name, value in case.environment.items():
+        words += ["--env", f"{name}={value}"]
+    return shlex.join(words)
+
+
+def _write(folder: "RunFolder", investigation: Investigation, formats: Sequence[str]) -> None:
+    folder.write_patches({patch.name: patch.text for patch in investigation.patches})
+    for name in dict.fromkeys(("json", *formats)):
+        folder.write(FORMATS[name].file, FORMATS[name].render(investigation))
+
+
+def _tell(
+    folder: "RunFolder", investigation: Investigation, formats: Sequence[str], settings: Settings
+) -> None:
+    """One format alone goes to standard output, and then the verdicts to standard error."""
+    from investigator.reports.github import append_step_summary
+    from investigator.reports.terminal import print_verdicts
+
+    data, talk = consoles(settings)
+    alone = len(formats) == 1
+    if alone:
+        click.echo((folder.path / FORMATS[formats[0]].file).read_text(encoding="utf-8"), nl=False)
+    print_verdicts(talk if alone else data, investigation)
+    on_github = os.environ.get("GITHUB_ACTIONS") == "true"
+    if on_github:
+        append_step_summary(investigation)
+    if on_github and not alone:
+        click.echo(FORMATS["github"].render(investigation), nl=False)
+    talk.print(f"\nwritten to {visible(str(folder.path))}", soft_wrap=True)
+
+
+def _print_plan(case: Case, settings: Settings) -> int:
+    from rich.table import Table
+
+    from investigator.team import assemble, questions
+
+    data, _ = consoles(settings)
+    with assemble(case, settings) as team:
+        table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+        for heading in ("contract", "question", "asked of"):
+            table.add_column(heading)
+        for contract, (promise, roles) in questions().items():
+            asked = [agent.name for agent in team.agents if team.role(agent) in roles]
+            table.add_row(contract, promise, ", ".join(asked))
+    data.print(table)
+    return ExitCode.CLEAN

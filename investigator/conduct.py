@@ -1,0 +1,128 @@
+"""From a case to an investigation: gather, judge, check the evidence, repair."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import investigator
+from investigator.case import Case
+from investigator.events import Event, EventKind, EventSink, ignore
+from investigator.evidence_check import check_evidence
+from investigator.model import CaseRecord, Finding, Investigation, NotChecked, Patch, Runner
+from investigator.remedies import with_remedies
+from investigator.run import DEADLINE, Gathered, Team, gather
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judgement:
+    """What the answers come to. ``default_runner_why`` is one line."""
+
+    findings: tuple[Finding, ...]
+    default_runner: Runner | None = None
+    default_runner_why: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Repairs:
+    """The patches that were proven, and what could not be repaired, with the reason."""
+
+    patches: tuple[Patch, ...] = ()
+    not_checked: tuple[NotChecked, ...] = ()
+
+
+Judge = Callable[[Case, Gathered], Judgement]
+Repair = Callable[[Case, Gathered, Judgement, EventSink], Repairs]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conducted:
+    """An investigation, and whether it was cut short by an interrupt."""
+
+    investigation: Investigation
+    interrupted: bool
+
+
+def conduct(
+    case: Case,
+    team: Team,
+    judge: Judge,
+    repair: Repair | None = None,
+    *,
+    sink: EventSink = ignore,
+    deadline: float = DEADLINE,
+    command: str = "",
+) -> Conducted:
+    """Investigate one case; blocking. ``deadline`` is in seconds, for each agent.
+
+    Raises UsageError for a case that cannot be investigated and EvidenceError when a quote
+    does not stand in its source. An interrupt while patches are made costs the patches only.
+    """
+    begun = time.monotonic()
+    sink(
+        Event(
+            kind=EventKind.STARTED, agent=None, details={"engine": str(case.engine), "draft": str(case.draft)}
+        )
+    )
+    gathered = gather(case, team, sink, deadline=deadline)
+    judgement = judge(case, gathered)
+    quotes = check_evidence(
+        [quote for part in (*judgement.findings, *gathered.answers) for quote in part.evidence],
+        gathered.trees,
+    )
+    repairs, interrupted = _repaired(case, gathered, judgement, repair, sink)
+    investigation = Investigation(
+        case=_record(case, gathered),
+        default_runner=judgement.default_runner,
+        default_runner_why=judgement.default_runner_why,
+        sources=gathered.sources,
+        agents=gathered.reports,
+        answers=gathered.answers,
+        findings=with_remedies(judgement.findings, gathered.pull_requests, repairs.patches),
+        pull_requests=gathered.pull_requests,
+        patches=repairs.patches,
+        not_checked=gathered.not_checked + repairs.not_checked,
+        command=command,
+        tool_version=investigator.__version__,
+        extra={"quotes_read_again": quotes},
+    )
+    seconds = round(time.monotonic() - begun, 4)
+    sink(Event(kind=EventKind.FINISHED, agent=None, details={"seconds": seconds, "quotes": quotes}))
+    return Conducted(investigation=investigation, interrupted=interrupted)
+
+
+def _repaired(
+    case: Case, gathered: Gathered, judgement: Judgement, repair: Repair | None, sink: EventSink
+) -> tuple[Repairs, bool]:
+    if gathered.interrupted:
+        return Repairs(
+            not_checked=(NotChecked(what="patches", why="interrupted before they were made"),)
+        ), True
+    if repair is None:
+        return Repairs(), False
+    try:
+        return repair(case, gathered, judgement, sink), False
+    except KeyboardInterrupt:
+        return Repairs(
+            not_checked=(NotChecked(what="patches", why="interrupted while they were made"),)
+        ), True
+
+
+def _record(case: Case, gathered: Gathered) -> CaseRecord:
+    """The case with the revisions that were read; what was not read stays as it was asked for."""
+    checkpoint = gathered.checkpoint
+    draft, target = str(case.draft), str(case.target) if case.target else None
+    if checkpoint is not None:
+        draft = _pinned(draft, checkpoint.draft.repo, checkpoint.draft.revision)
+        if checkpoint.target is not None:
+            target = _pinned(target or "", checkpoint.target.repo, checkpoint.target.revision)
+    return CaseRecord(
+        engine=str(case.engine),
+        draft=draft,
+        target=target,
+        references=case.references,
+        pull_requests=case.pull_requests,
+    )
+
+
+def _pinned(asked: str, repo: str, revision: str) -> str:
+    return asked if asked.startswith("path:") or not revision else f"{repo}@{revision}"

@@ -1,0 +1,49 @@
+"""What can be done about a finding: the patches that were proven and the pull requests that repair it."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from investigator.model import (
+    Finding,
+    Patch,
+    PullRequest,
+    PullRequestState,
+    Remedy,
+    RemedyKind,
+    Verdict,
+)
+
+WITHOUT_REMEDY = (Verdict.HONOURED, Verdict.NOT_APPLICABLE)
+
+
+def with_remedies(
+    findings: Sequence[Finding], pull_requests: Sequence[PullRequest], patches: Sequence[Patch]
+) -> tuple[Finding, ...]:
+    """The findings, each with what repairs it: patches first, then what it had, then pull requests."""
+    return tuple(_with_remedies(finding, pull_requests, patches) for finding in findings)
+
+
+def _with_remedies(
+    finding: Finding, pull_requests: Sequence[PullRequest], patches: Sequence[Patch]
+) -> Finding:
+    if finding.verdict in WITHOUT_REMEDY:
+        return finding
+    here = f"{finding.contract}/{finding.runner.value}" if finding.runner else finding.contract
+    repairs = [
+        Remedy(kind=RemedyKind.PATCH, ref=f"patches/{patch.name}", effect=patch.subject)
+        for patch in patches
+        if here in patch.proof.repaired
+    ]
+    requests = [
+        Remedy(kind=RemedyKind.PULL_REQUEST, ref=request.ref, effect=_effect(request))
+        for request in pull_requests
+        if finding.contract in request.repairs and not request.contained
+    ]
+    return replace(finding, remedies=(*repairs, *finding.remedies, *requests))
+
+
+def _effect(request: PullRequest) -> str:
+    state = request.state.value
+    if request.state is PullRequestState.MERGED and request.merged_at is not None:
+        state += f" {request.merged_at:%Y-%m-%d}"
+    return f"{state}: {request.effect or request.title}"

@@ -1,0 +1,100 @@
+"""``report.html``: one file that loads nothing, for a browser, light and dark, and for paper."""
+
+import base64
+import hashlib
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING
+
+from markupsafe import Markup
+
+from investigator.model import Evidence, Finding, Investigation, Verdict
+from investigator.reports import charts, escape, summary
+from investigator.reports.markdown import seconds
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+
+def render(investigation: Investigation) -> str:
+    """The page. Every foreign text is escaped by the template; scripts are ours alone."""
+    findings = summary.ordered(investigation)
+    style, script = _asset("report.css"), _asset("report.js")
+    return _template().render(
+        run=investigation,
+        findings=findings,
+        explained=[f for f in findings if f.verdict in summary.TO_EXPLAIN],
+        unknown=[f for f in findings if f.verdict is Verdict.UNKNOWN],
+        sound=[f for f in findings if f.verdict in (Verdict.HONOURED, Verdict.NOT_APPLICABLE)],
+        headline=summary.headline(investigation),
+        legend=summary.counted(findings),
+        timeline=charts.agent_timeline(investigation.agents),
+        permalink=lambda evidence: summary.permalink(investigation, evidence),
+        in_use=lambda finding: summary.in_use(finding, investigation),
+        revision_of={source.id: summary.source_label(source) for source in investigation.sources},
+        style=Markup(style),  # noqa: S704 - packaged with this module
+        script=Markup(script),  # noqa: S704 - packaged with this module
+        policy=f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; "
+        "base-uri 'none'; form-action 'none'",
+    )
+
+
+def highlighted(evidence: Evidence) -> Markup:
+    """The quoted lines, numbered, with Python's syntax marked by classes."""
+    import pygments
+    from pygments.formatters import HtmlFormatter
+    from pygments.lexers import get_lexer_by_name
+
+    name = (
+        "python" if evidence.path.endswith(".py") else "json" if evidence.path.endswith(".json") else "text"
+    )
+    lexer = get_lexer_by_name(name, stripnl=False, ensurenl=True)
+    code = escape.visible(evidence.quote, lines=True)
+    marked = pygments.highlight(code, lexer, HtmlFormatter(nowrap=True)).rstrip("\n").split("\n")
+    numbered = (
+        Markup('<span class="no">{}</span> {}').format(evidence.line + offset, Markup(line))  # noqa: S704
+        for offset, line in enumerate(marked)  # escaped by the formatter
+    )
+    return Markup("\n").join(numbered)
+
+
+def anchor(finding: Finding) -> str:
+    """The id of a finding's section."""
+    return f"{finding.contract}-{finding.runner.value}" if finding.runner else finding.contract
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _asset(name: str) -> str:
+    return (resources.files("investigator.reports") / "templates" / name).read_text(encoding="utf-8")
+
+
+@cache
+def _template() -> "Template":
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("investigator.reports"),
+        undefined=jinja2.StrictUndefined,
+        autoescape=True,
+        finalize=lambda value: escape.visible(value) if type(value) is str else value,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "highlighted": highlighted,
+        "anchor": anchor,
+        "place": summary.place,
+        "title": summary.title,
+        "runner": summary.runner_name,
+        "sign": summary.SIGNS.__getitem__,
+        "meaning": summary.MEANINGS.__getitem__,
+        "rank": lambda verdict: list(Verdict).index(verdict),
+        "day": lambda time: f"{time:%Y-%m-%d}",
+        "seconds": seconds,
+        "remedy": summary.remedy_text,
+    }
+    environment.tests["dated"] = summary.is_dated
+    return environment.get_template("report.html.j2")

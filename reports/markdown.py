@@ -1,0 +1,80 @@
+"""``report.md``: one page for people, as GitHub renders it."""
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+from investigator.model import AgentReport, Evidence, Finding, Investigation, Verdict
+from investigator.reports import escape, summary
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+
+def render(investigation: Investigation) -> str:
+    """The report as GitHub-flavoured Markdown, ending in a line end."""
+    findings = summary.ordered(investigation)
+    text = template("report.md.j2").render(
+        run=investigation,
+        findings=findings,
+        explained=[f for f in findings if f.verdict in summary.TO_EXPLAIN],
+        unknown=[f for f in findings if f.verdict is Verdict.UNKNOWN],
+        sound=[f for f in findings if f.verdict in (Verdict.HONOURED, Verdict.NOT_APPLICABLE)],
+        headline=summary.headline(investigation),
+        legend=summary.counted(findings),
+        remedy_cell=remedy_cell,
+        permalink=lambda evidence: summary.permalink(investigation, evidence),
+        in_use=lambda finding: summary.in_use(finding, investigation),
+        revision_of={source.id: summary.source_label(source) for source in investigation.sources},
+    )
+    return text.strip() + "\n"
+
+
+def remedy_cell(finding: Finding) -> str:
+    """What to do, in a table cell: each remedy's kind and name."""
+    return ", ".join(f"{r.kind.value} {escape.markdown_code(r.ref)}" for r in finding.remedies)
+
+
+def quoted(evidence: Evidence) -> str:
+    """The quoted lines with their numbers, as a fenced block.
+
+    The numbers are ours; the fence is longer than any in the quote.
+    """
+    lines = evidence.quote.split("\n")
+    width = len(str(evidence.line + len(lines) - 1))
+    numbered = [f"{evidence.line + n:>{width}}  {line}" for n, line in enumerate(lines)]
+    return escape.markdown_fence("\n".join(numbered), "python" if evidence.path.endswith(".py") else "text")
+
+
+def seconds(agent: AgentReport) -> str:
+    """How long an agent took, in seconds."""
+    return f"{(agent.finished - agent.started).total_seconds():.1f}"
+
+
+@cache
+def template(name: str) -> "Template":
+    """A Markdown template: every foreign text passes one of the filters, by hand."""
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("investigator.reports"),
+        undefined=jinja2.StrictUndefined,
+        autoescape=False,  # noqa: S701 - HTML's rules are not Markdown's; see the filters
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "text": escape.markdown,
+        "code": escape.markdown_code,
+        "link": escape.markdown_link,
+        "fence": escape.markdown_fence,
+        "quoted": quoted,
+        "place": summary.place,
+        "title": summary.title,
+        "runner": summary.runner_name,
+        "sign": summary.SIGNS.__getitem__,
+        "meaning": summary.MEANINGS.__getitem__,
+        "day": lambda time: f"{time:%Y-%m-%d}",
+        "seconds": seconds,
+    }
+    environment.tests["dated"] = summary.is_dated
+    return environment.get_template(name)

@@ -1,0 +1,117 @@
+"""What every format says the same way: order, headline, places, remedies."""
+
+from collections.abc import Iterable
+from urllib.parse import quote
+
+from investigator.model import Evidence, Finding, Investigation, Origin, Remedy, Runner, Source, Verdict
+from investigator.reports.escape import safe_url
+
+MEANINGS: dict[Verdict, str] = {
+    Verdict.BROKEN: "runs, and does something else than the drafter was trained on",
+    Verdict.PARTIAL: "holds under a condition that this case may not meet",
+    Verdict.REFUSED: "the engine stops with an error that names the reason",
+    Verdict.UNSUPPORTED: "there is no such method in this runner",
+    Verdict.UNKNOWN: "could not be decided; the reason is given",
+    Verdict.NOT_APPLICABLE: "this drafter does not need it",
+    Verdict.HONOURED: "the engine does what the drafter was trained on",
+}
+
+SIGNS: dict[Verdict, str] = {
+    Verdict.BROKEN: "✗",
+    Verdict.PARTIAL: "◐",
+    Verdict.REFUSED: "⊘",
+    Verdict.UNSUPPORTED: "–",
+    Verdict.UNKNOWN: "?",
+    Verdict.NOT_APPLICABLE: "·",
+    Verdict.HONOURED: "✓",
+}
+
+TO_EXPLAIN = (Verdict.BROKEN, Verdict.PARTIAL, Verdict.REFUSED)
+"""Verdicts that get a section of their own in a report."""
+
+
+def in_use(finding: Finding, investigation: Investigation) -> bool:
+    """Whether a finding is about the runner that this case uses by default (or about both)."""
+    runner = investigation.default_runner
+    return runner is None or finding.runner is None or finding.runner is runner
+
+
+def ordered(investigation: Investigation) -> tuple[Finding, ...]:
+    """Findings as a reader wants them: the runner in use first, then the worst news."""
+    worst_first = list(Verdict)
+    return tuple(
+        sorted(
+            investigation.findings,
+            key=lambda f: (not in_use(f, investigation), worst_first.index(f.verdict)),
+        )
+    )
+
+
+def counted(findings: Iterable[Finding]) -> dict[Verdict, int]:
+    """How often each verdict was given, the worst first, none that was not given."""
+    verdicts = [finding.verdict for finding in findings]
+    return {verdict: verdicts.count(verdict) for verdict in Verdict if verdict in verdicts}
+
+
+def headline(investigation: Investigation) -> str:
+    """The answer in one sentence, for the runner in use."""
+    here = counted(f for f in investigation.findings if in_use(f, investigation))
+    bad = [f"{number} {verdict.value}" for verdict, number in here.items() if verdict in TO_EXPLAIN]
+    unknown = here.get(Verdict.UNKNOWN, 0)
+    if not here:
+        return "Nothing could be decided"
+    if bad:
+        kept = here.get(Verdict.HONOURED, 0)
+        return (
+            f"This engine does not keep what this drafter was trained on: {', '.join(bad)}, {kept} honoured"
+        )
+    if unknown:
+        return f"No promise was found broken, but {unknown} of {sum(here.values())} could not be decided"
+    return "No promise was found broken"
+
+
+def runner_name(runner: Runner | None) -> str:
+    """``V1``, ``V2``, or ``–`` where the runner makes no difference."""
+    return "–" if runner is None else runner.value.upper()
+
+
+def place(evidence: Evidence) -> str:
+    """``path:line`` or ``path:line-line``."""
+    end = "" if evidence.end_line == evidence.line else f"-{evidence.end_line}"
+    return f"{evidence.path}:{evidence.line}{end}"
+
+
+def permalink(investigation: Investigation, evidence: Evidence) -> str | None:
+    """Where a reader can see these lines, when their source has such a place."""
+    source = next((s for s in investigation.sources if s.id == evidence.source), None)
+    if source is None or source.permalink is None:
+        return None
+    link = source.permalink.replace("{path}", quoted_path(evidence.path))
+    return safe_url(link.replace("{line}", str(evidence.line)))
+
+
+def quoted_path(path: str) -> str:
+    """A file's path as part of an address."""
+    return quote(path.encode("utf-8", "replace"), safe="/")
+
+
+def source_label(source: Source) -> str:
+    """Name and revision of a source."""
+    return f"{source.name} {source.revision}".strip()
+
+
+def is_dated(source: Source) -> bool:
+    """Whether a source was recorded and not read in this run, so that its date matters."""
+    return source.origin is Origin.SNAPSHOT
+
+
+def remedy_text(remedy: Remedy) -> str:
+    """One remedy in one line."""
+    return f"{remedy.kind.value} {remedy.ref}" + (f": {remedy.effect}" if remedy.effect else "")
+
+
+def title(finding: Finding) -> str:
+    """Contract and runner as one name: ``layer-types`` or ``layer-types (V1)``."""
+    return (
+        finding.contract if finding.runner is None else f"{finding.contract} ({runner_name(finding.runner)})"
+    )
