@@ -80,7 +80,8 @@ class HubAgent:
 
     async def _fetch(self, context: AgentContext, spec: RepoSpec, source_id: str) -> FetchedModel:
         model = await anyio.to_thread.run_sync(
-            functools.partial(self._source.fetch, spec, source_id), abandon_on_cancel=True
+            functools.partial(self._source.fetch, spec, source_id, shapes=source_id == DRAFT),
+            abandon_on_cancel=True,
         )
         size = sum(len(model.tree.read(path)) for path in model.tree.paths())
         source = model.tree.source

@@ -30,7 +30,13 @@ _ZLAB_IDS = "target_layer_ids"
 
 
 def model_config(
-    raw: Mapping[str, Json], *, repo: str, revision: str, source: str, complete: bool = True
+    raw: Mapping[str, Json],
+    *,
+    repo: str,
+    revision: str,
+    source: str,
+    complete: bool = True,
+    tensors: Mapping[str, tuple[int, ...]] | None = None,
 ) -> ModelConfig:
     """Wrap one parsed ``config.json``, normalised as Hugging Face's class would.
 
@@ -52,6 +58,7 @@ def model_config(
         normalised=values,
         complete=complete,
         rewrites=tuple(rewrites),
+        tensors=tensors,
     )
 
 

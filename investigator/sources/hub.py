@@ -6,6 +6,7 @@ source's ``origin``, and why it was not the Hub in ``notes``. A revision that wa
 never replaced by another.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -21,6 +22,8 @@ from investigator.model import Origin, Source, SourceKind
 from investigator.sources.interface import Tree
 from investigator.sources.snapshots import REVISION_PREFIX, HubSnapshot, Snapshots, snapshot_time
 from investigator.sources.text_tree import TextTree, pretty_json
+
+_COMMIT = re.compile(r"[0-9a-f]{40}")
 
 CONFIG = "config.json"
 SHAPES = "safetensors-header.json"
@@ -50,8 +53,11 @@ class HubModel:
 class HubClient(Protocol):
     """Talks to the Hub; the real one is :class:`investigator.sources.hub_client.LiveHub`."""
 
-    def fetch(self, repo: str, revision: str | None) -> HubModel:
-        """The repository as it is now. Raises NotFoundError, SourceError or LimitError."""
+    def fetch(self, repo: str, revision: str | None, *, shapes: bool = False) -> HubModel:
+        """The repository as it is now, with its tensors' shapes if asked.
+
+        Raises NotFoundError, SourceError or LimitError.
+        """
         ...
 
     def cached(self, repo: str, revision: str | None) -> HubModel | None:
@@ -90,8 +96,10 @@ class HubSource:
         self._client = client
         self._snapshots = snapshots or Snapshots()
 
-    def fetch(self, spec: RepoSpec, source_id: str) -> FetchedModel:
+    def fetch(self, spec: RepoSpec, source_id: str, *, shapes: bool = False) -> FetchedModel:
         """The model that ``spec`` names; blocking. ``source_id`` is what evidence will carry.
+
+        ``shapes``: read the header of the weights too, where the Hub serves it.
 
         Raises UsageError for a config that is not one, NotFoundError, OfflineError or
         SourceError when there is neither a live answer nor a stored one.
@@ -100,29 +108,32 @@ class HubSource:
             return _from_path(Path(spec.path), spec.id, source_id)
         if spec.revision is not None and spec.revision.startswith(REVISION_PREFIX):
             return self._pinned_snapshot(spec.id, spec.revision, source_id)
+        if not shapes and _COMMIT.fullmatch(spec.revision or "") and (here := self._cached(spec)):
+            return _from_hub(here, spec, source_id)
         try:
-            model = self._live(spec)
+            model = self._live(spec, shapes)
         except (SourceError, LimitError) as error:
             return self._kept(spec, source_id, error)
-        return _from_hub(model, spec, source_id)
+        return _from_hub(model, spec, source_id, recorded=self._snapshots.hub(spec.id))
 
-    def _live(self, spec: RepoSpec) -> HubModel:
+    def _cached(self, spec: RepoSpec) -> HubModel | None:
+        return self._client.cached(spec.id, spec.revision) if self._client is not None else None
+
+    def _live(self, spec: RepoSpec, shapes: bool) -> HubModel:
         if self._offline or self._client is None:
             raise OfflineError(
                 f"{spec.id} would have to be fetched from the Hub, and this run is offline",
                 "run it once without --offline, or use path:DIR with a config.json that you have",
             )
-        return self._client.fetch(spec.id, spec.revision)
+        return self._client.fetch(spec.id, spec.revision, shapes=shapes)
 
     def _kept(self, spec: RepoSpec, source_id: str, why: SourceError | LimitError) -> FetchedModel:
         """What this machine has of a repository that could not be fetched because of ``why``."""
         reason = "this run is offline" if isinstance(why, OfflineError) else str(why)
-        cached = self._client.cached(spec.id, spec.revision) if self._client is not None else None
-        if cached is not None:
-            return _from_hub(
-                cached, spec, source_id, note=f"{reason}; the Hub's cache here was used"
-            )
         snapshot = self._snapshots.hub(spec.id)
+        if (here := self._cached(spec)) is not None:
+            note = f"{reason}; the Hub's cache here was used"
+            return _from_hub(here, spec, source_id, recorded=snapshot, note=note)
         if snapshot is None:
             raise why
         if spec.revision not in (None, snapshot.revision):
@@ -146,12 +157,21 @@ class HubSource:
         return _from_snapshot(snapshot, source_id, note="the snapshot was asked for")
 
 
-def _from_hub(model: HubModel, spec: RepoSpec, source_id: str, note: str = "") -> FetchedModel:
+def _from_hub(
+    model: HubModel,
+    spec: RepoSpec,
+    source_id: str,
+    *,
+    recorded: HubSnapshot | None = None,
+    note: str = "",
+) -> FetchedModel:
+    """``recorded`` knows which target a drafter was trained for where its card does not say."""
     raw = read_object(model.files[CONFIG], f"{CONFIG} of {model.repo}")
     files = dict(model.files)
     if model.tensors is not None:
         shapes = {name: list(shape) for name, shape in model.tensors.items()}
         files[SHAPES] = (pretty_json(shapes) + "\n").encode()
+    target = model.base_models[0] if len(model.base_models) == 1 else None
     renamed = (f"{spec.id} is called {model.repo} now",) if model.repo != spec.id else ()
     source = Source(
         id=source_id,
@@ -164,9 +184,11 @@ def _from_hub(model: HubModel, spec: RepoSpec, source_id: str, note: str = "") -
         note=note or None,
     )
     return FetchedModel(
-        config=model_config(raw, repo=model.repo, revision=model.revision, source=source_id),
+        config=model_config(
+            raw, repo=model.repo, revision=model.revision, source=source_id, tensors=model.tensors
+        ),
         tree=TextTree(source, files),
-        target=model.base_models[0] if len(model.base_models) == 1 else None,
+        target=target or (recorded.target if recorded else None),
         gated=model.gated,
         card=model.card,
         notes=tuple(filter(None, (note, *renamed, *model.notes))),
@@ -200,6 +222,7 @@ def _from_snapshot(snapshot: HubSnapshot, source_id: str, note: str) -> FetchedM
             revision=revision,
             source=source_id,
             complete=snapshot.complete,
+            tensors=snapshot.tensors,
         ),
         tree=TextTree(source, files),
         target=snapshot.target,

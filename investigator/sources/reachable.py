@@ -1,0 +1,37 @@
+"""Whether a server can be connected to, decided within a few seconds whatever DNS does."""
+
+import socket
+import threading
+from urllib.parse import urlsplit
+
+from investigator.errors import SourceError
+
+
+def check_reachable(url: str, seconds: float, what: str) -> None:
+    """Return when a connection to ``url`` opens within ``seconds``; else raise SourceError.
+
+    Name lookup has no timeout of its own on most systems, so it is done aside.
+    """
+    parts = urlsplit(url)
+    host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
+    failure: list[OSError] = []
+
+    def connect() -> None:
+        try:
+            socket.create_connection((host, port), timeout=seconds).close()
+        except OSError as error:
+            failure.append(error)
+
+    aside = threading.Thread(target=connect, name=f"reach {host}", daemon=True)
+    aside.start()
+    aside.join(seconds)
+    if not aside.is_alive() and not failure:
+        return
+    match failure:
+        case [socket.gaierror()]:
+            why = f"the name {host} is not found"
+        case [TimeoutError()] | []:
+            why = f"{host} does not answer within {seconds:g} s"
+        case [error, *_]:
+            why = f"{host} refuses the connection ({error.strerror or error})"
+    raise SourceError(f"{what} cannot be reached: {why}", "is the network there? a proxy? or use --offline")
