@@ -114,24 +114,38 @@ class FolderTree:
 
     def _walk(self) -> Iterator[str]:
         count = 0
-        for below in self._below:
-            for folder, folders, files in os.walk(self._root / below):
-                folders[:] = sorted(f for f in folders if f not in SKIPPED_FOLDERS)
-                prefix = Path(folder).relative_to(self._root).as_posix()
-                for name in files:
-                    path = name if prefix == "." else f"{prefix}/{name}"
-                    try:
-                        regular = stat.S_ISREG(self._inside(path).stat().st_mode)
-                    except (NotFoundError, OSError):
-                        continue
-                    if regular:
-                        yield path
-                        count += 1
-                if count > MAX_FILES:
-                    raise LimitError(
-                        f"{self._root} holds more than {MAX_FILES} files",
-                        "name the folder that holds the package itself",
-                    )
+        waiting = list(self._below)
+        while waiting:
+            folder = waiting.pop()
+            for entry in _entries(self._root / folder):
+                path = f"{folder}/{entry.name}" if folder else entry.name
+                if entry.is_dir(follow_symlinks=False):
+                    if entry.name not in SKIPPED_FOLDERS:
+                        waiting.append(path)
+                elif entry.is_file(follow_symlinks=False) or (
+                    entry.is_symlink() and self._is_linked_file(path)
+                ):
+                    yield path
+                    count += 1
+            if count > MAX_FILES:
+                raise LimitError(
+                    f"{self._root} holds more than {MAX_FILES} files", "name the folder of the package itself"
+                )
+
+    def _is_linked_file(self, entry: os.DirEntry[str], path: str) -> bool:
+        try:
+            return entry.is_symlink() and self._inside(path).is_file()
+        except (NotFoundError, OSError):
+            return False
+
+
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    """What is in a folder; nothing when it cannot be listed."""
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except OSError:
+        return []
 
 
 def read_regular(path: Path, what: str) -> bytes:

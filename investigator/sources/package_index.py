@@ -114,7 +114,7 @@ class PackageIndex:
     def credential_for(self, url: str) -> Credential | None:
         """User and password that pip's settings give for this URL's origin."""
         wanted = _origin(urlsplit(url))
-        for base in self._indexes():
+        for base in (self._settings.index_url or "", *self._settings.extra_index_urls):
             parts = urlsplit(base)
             if parts.username is not None and _origin(parts) == wanted:
                 return basic_credential(wanted, unquote(parts.username), unquote(parts.password or ""))
@@ -133,8 +133,10 @@ class PackageIndex:
         return (main, *self._settings.extra_index_urls)
 
     def _fingerprint(self) -> str:
-        """Which indexes are asked, without their credentials."""
-        named = [public(url) for url in (*self._indexes(), *self._settings.find_links)]
+        """Which indexes are asked, without their credentials; slow imports are not needed for it."""
+        settings = self._settings
+        indexes = () if settings.no_index else (settings.index_url or "default", *settings.extra_index_urls)
+        named = [public(url) for url in (*indexes, *settings.find_links)]
         return hashlib.sha256("\n".join(named).encode()).hexdigest()[:16]
 
     def _files(self, name: str, *, fresh: bool) -> tuple[tuple[WheelFile, ...], bool]:

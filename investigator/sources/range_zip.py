@@ -22,6 +22,8 @@ MAX_MEMBER = 8 * 1024 * 1024
 MAX_RATIO = 200
 """Unpacked ÷ packed size of a member that is read, from 4 KiB on."""
 MAX_NAME = 1024
+NEWEST_VERSION = 45
+"""Version of the format, times ten, that a member may need; 45 is the one with zip64."""
 
 END_SIZE = 22
 LOCAL_SIZE = 30
@@ -108,7 +110,7 @@ def parse_directory(data: bytes, directory: Directory) -> tuple[Member, ...]:
         (
             signature,
             _made,
-            _needed,
+            version,
             flags,
             method,
             _time,
@@ -130,7 +132,7 @@ def parse_directory(data: bytes, directory: Directory) -> tuple[Member, ...]:
         name = _name(data[at + _CENTRAL.size : at + _CENTRAL.size + name_length], flags)
         if _FULL in (packed, size, start):
             raise LimitError(f"{name} is a zip64 member", "such a file is not read")
-        if flags & _UNKNOWN_FLAGS:
+        if flags & _UNKNOWN_FLAGS or version > NEWEST_VERSION:
             raise IntegrityError(f"{name} is encrypted or packed in an unknown way", _ADVICE)
         if name in names:
             raise IntegrityError(f"the archive holds {name} twice", _ADVICE)
@@ -163,7 +165,7 @@ def _laid_out(found: list[Member], end: int) -> tuple[Member, ...]:
                     member.flags,
                 )
             )
-        elif member.size or member.packed:
+        elif member.size:
             raise IntegrityError(f"{member.name} is a folder with content", _ADVICE)
     return tuple(members)
 

@@ -1,0 +1,158 @@
+"""The store keeps what it is given, notices what is not what it should be, and never breaks a run."""
+
+import hashlib
+import stat
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from investigator.errors import UsageError
+from investigator.events import Event
+from investigator.sources.store import Store
+
+HELLO = b"hello\n"
+HELLO_SHA256 = "5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03"  # sha256sum
+
+
+def files_below(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
+def test_a_blob_comes_back_under_its_sha256(store: Store) -> None:
+    assert store.keep_blob(HELLO) == HELLO_SHA256
+    assert store.blob(HELLO_SHA256) == HELLO
+    assert store.has_blob(HELLO_SHA256)
+
+
+def test_an_unknown_blob_is_a_miss(store: Store) -> None:
+    assert store.blob(HELLO_SHA256) is None
+    assert not store.has_blob(HELLO_SHA256)
+
+
+def test_a_record_comes_back_with_its_time(store: Store) -> None:
+    store.keep("wheel-choice", "vllm==0.20.1", {"size": 3, "names": ["a", "b"]})
+
+    entry = store.entry("wheel-choice", "vllm==0.20.1")
+
+    assert entry is not None
+    assert entry.value == {"size": 3, "names": ["a", "b"]}
+    assert entry.kept_at.utcoffset() is not None
+    assert store.record("wheel-choice", "vllm==0.20.2") is None
+    assert store.record("another", "vllm==0.20.1") is None
+
+
+def test_another_run_finds_what_this_one_kept(store: Store, tmp_path: Path) -> None:
+    store.keep_blob(HELLO)
+    store.keep("answers", "key", [1, 2.5, None, "ü"])
+
+    later = Store.open(tmp_path / "cache")
+
+    assert later.blob(HELLO_SHA256) == HELLO
+    assert later.record("answers", "key") == [1, 2.5, None, "ü"]
+
+
+def test_the_folder_is_the_users_alone_and_marked_as_a_cache(store: Store) -> None:
+    store.keep_blob(HELLO)
+
+    assert stat.S_IMODE(store.root.stat().st_mode) == 0o700
+    assert (store.root / "CACHEDIR.TAG").read_text().startswith("Signature: 8a477f597d28d172789f06886806bc55")
+
+
+@pytest.mark.parametrize("damage", [b"hello!", b"", b"hello\nhello\n"])
+def test_a_corrupt_blob_is_set_aside_and_reported(store: Store, events: list[Event], damage: bytes) -> None:
+    store.keep_blob(HELLO)
+    [entry] = [path for path in files_below(store.root) if path.read_bytes() == HELLO]
+    entry.write_bytes(damage)
+
+    assert store.blob(HELLO_SHA256) is None
+
+    assert not entry.exists()
+    assert [event.details["source"] for event in events] == ["store"]
+    assert "5891b5b522d5" in str(events[0].details["error"])
+    store.keep_blob(HELLO)
+    assert store.blob(HELLO_SHA256) == HELLO
+
+
+@pytest.mark.parametrize("damage", [b"", b"{}", b"\xff\n", b"[" * 100_000, b"null\nnull"])
+def test_a_corrupt_record_is_set_aside_and_reported(store: Store, events: list[Event], damage: bytes) -> None:
+    store.keep("answers", "key", 1)
+    [entry] = [path for path in files_below(store.root) if path.name != "CACHEDIR.TAG"]
+    entry.write_bytes(damage)
+
+    assert store.record("answers", "key") is None
+
+    assert len(events) == 1
+    assert not entry.exists()
+
+
+def test_a_record_whose_value_was_edited_is_a_miss(store: Store) -> None:
+    store.keep("answers", "key", {"verdict": "broken"})
+    [entry] = [path for path in files_below(store.root) if path.name != "CACHEDIR.TAG"]
+    entry.write_bytes(entry.read_bytes().replace(b"broken", b"honour"))
+
+    assert store.record("answers", "key") is None
+
+
+def test_a_disk_that_refuses_means_memory_and_one_word_about_it(tmp_path: Path, events: list[Event]) -> None:
+    root = tmp_path / "cache"
+    store = Store.open(root, events.append)
+    (root / "v1").write_text("a file where the store wants a folder")
+
+    assert store.blob(store.keep_blob(HELLO)) == HELLO
+    store.keep("answers", "key", 1)
+
+    assert store.record("answers", "key") == 1
+    assert len(events) == 1
+    assert "cannot be written" in str(events[0].details["error"])
+
+
+def test_a_cache_folder_that_was_asked_for_and_cannot_be_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+
+    with pytest.raises(UsageError, match="cannot keep anything in") as error:
+        Store.open(tmp_path / "file")
+
+    assert "--cache-dir" in error.value.advice
+
+
+def test_threads_share_a_store(store: Store) -> None:
+    blobs = [str(n).encode() * 1000 for n in range(50)]
+
+    def keep_all() -> None:
+        for blob in blobs:
+            store.keep_blob(blob)
+            store.keep("answers", "same key", blob.decode())
+
+    threads = [threading.Thread(target=keep_all) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert all(store.blob(hashlib.sha256(blob).hexdigest()) == blob for blob in blobs)
+    assert store.record("answers", "same key") == blobs[-1].decode()
+
+
+KEEP_AND_READ = """
+import sys
+from pathlib import Path
+from investigator.sources.store import Store
+events = []
+store = Store.open(Path(sys.argv[1]), events.append)
+for n in range(150):
+    store.keep("answers", "same key", str(n) * 500)
+    assert store.record("answers", "same key") is not None
+    assert store.blob(store.keep_blob(b"%d" % n * 300)) == b"%d" % n * 300
+assert not events, events
+"""
+
+
+def test_processes_share_a_store_without_harm(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", KEEP_AND_READ, str(tmp_path / "cache")]
+    processes = [subprocess.Popen(command, stderr=subprocess.PIPE) for _ in range(3)]
+    ends = [process.communicate(timeout=60)[1] for process in processes]
+
+    assert [process.returncode for process in processes] == [0, 0, 0], ends
