@@ -8,7 +8,8 @@ _HIDDEN = frozenset({"Cc", "Cf", "Co", "Cs", "Zl", "Zp"})
 """Unicode categories that steer a terminal or a reader's eye instead of showing a sign."""
 
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>|~&$])")
-_MENTION = re.compile(r"[@#](?=\w)")
+_BLOCK_START = re.compile(r"^(\d*)([-+=#.)])")
+_MENTION = re.compile(r"@(?=\w)|#(?=\d)")
 _LINK_START = re.compile(r":(?=//)|(?<=www)\.", re.IGNORECASE)
 _URL_SAFE = "/:?#[]@!$&'*+,;=%~-._"
 
@@ -38,6 +39,7 @@ def shortened(text: str, limit: int) -> str:
 def markdown(text: str) -> str:
     """Prose inside a line or a table cell: no markup, no mention, no link comes out of it."""
     escaped = _MARKDOWN.sub(r"\\\1", visible(text).strip())
+    escaped = _BLOCK_START.sub(r"\1\\\2", escaped)
     escaped = _LINK_START.sub(lambda found: "\\" + found[0], escaped)
     return _MENTION.sub(lambda found: found[0] + "\u200b", escaped)
 

@@ -1,0 +1,54 @@
+"""The answer in one sentence, and where a line can be seen."""
+
+import pytest
+
+from investigator.model import Runner, Verdict
+from investigator.reports import summary
+from tests.support import builders
+
+V1, V2 = Runner.V1, Runner.V2
+
+
+def run(*verdicts, runner=V1):
+    findings = tuple(builders.finding(verdict=verdict, runner=where) for verdict, where in verdicts)
+    return builders.investigation(findings=findings, default_runner=runner)
+
+
+@pytest.mark.parametrize(
+    ("investigation", "sentence"),
+    [
+        (run(), "Nothing could be decided"),
+        (run((Verdict.HONOURED, V1)), "No promise was found broken"),
+        (
+            run((Verdict.BROKEN, V1), (Verdict.BROKEN, None), (Verdict.HONOURED, V1)),
+            "This engine does not keep what this drafter was trained on: 2 broken, 1 honoured",
+        ),
+        (run((Verdict.BROKEN, V2), (Verdict.HONOURED, V1)), "No promise was found broken"),
+        (
+            run((Verdict.UNKNOWN, V1), (Verdict.HONOURED, None)),
+            "No promise was found broken, but 1 of 2 could not be decided",
+        ),
+        (
+            run((Verdict.BROKEN, V2), runner=None),
+            "This engine does not keep what this drafter was trained on: 1 broken, 0 honoured",
+        ),
+    ],
+)
+def test_the_headline_is_about_the_runner_in_use(investigation, sentence):
+    assert summary.headline(investigation) == sentence
+
+
+def test_a_place_is_one_line_or_a_range():
+    assert summary.place(builders.evidence()) == "vllm/runner.py:2"
+    assert summary.place(builders.evidence(end_line=4)) == "vllm/runner.py:2-4"
+
+
+def test_a_permalink_needs_a_source_that_has_one():
+    investigation = builders.investigation()
+
+    odd = builders.evidence(path="a b/{line}#.py")
+    assert (
+        summary.permalink(investigation, odd)
+        == "https://code.example/vllm/blob/v0.20.1/a%20b/%7Bline%7D%23.py#L2"
+    )
+    assert summary.permalink(investigation, builders.evidence(source="gone")) is None

@@ -1,0 +1,57 @@
+"""The verdict table on terminals of several widths, and plain."""
+
+from io import StringIO
+
+import pytest
+from rich.console import Console
+
+from investigator.model import AgentStatus
+from investigator.reports.terminal import print_verdicts
+from tests.support import builders
+
+
+def printed(investigation, width=120, **options):
+    stream = StringIO()
+    print_verdicts(Console(file=stream, width=width, **options), investigation)
+    return stream.getvalue()
+
+
+def test_a_wide_terminal_shows_the_place_in_the_engine():
+    text = printed(builders.investigation())
+
+    (row,) = [line for line in text.splitlines() if line.startswith("target-layer-offset")]
+    assert row.split("  ")[1:] != []
+    for part in ("V1", "✗ broken", "the reference maps 1 to 2, the engine maps 1 to 1", "vllm/runner.py:2"):
+        assert part in row
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 109, 200])
+def test_no_line_is_wider_than_the_terminal(width):
+    text = printed(builders.investigation(), width)
+
+    assert max(len(line) for line in text.splitlines()) <= width
+    assert "broken" in text
+
+
+def test_colour_is_for_terminals_that_want_it():
+    assert "\x1b[1;31m✗ broken" in printed(
+        builders.investigation(), force_terminal=True, color_system="standard"
+    )
+    assert "\x1b" not in printed(builders.investigation())
+
+
+def test_markup_in_a_text_stays_text():
+    finding = builders.finding(why="[bold red]loud[/] :smile: \x1b[31m")
+
+    assert "[bold red]loud[/] :smile: ‹U+001B›[31m" in printed(
+        builders.investigation(findings=(finding,)), 200
+    )
+
+
+def test_snapshots_and_failed_agents_are_named():
+    failed = builders.agent_report("hub", status=AgentStatus.FAILED, error="the Hub is away")
+
+    text = printed(builders.investigation(agents=(failed,)))
+
+    assert "snapshot of 2026-10-01, not read in this run: z-lab/Qwen3.6-27B-DFlash main" in text
+    assert "agent hub failed: the Hub is away" in text
