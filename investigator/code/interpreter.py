@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 from tree_sitter import Node
 
-from investigator.code import classes, native
+from investigator.code import classes, lazy, native
 from investigator.code.branching import Deferred
 from investigator.code.heap import Journal, join_values
 from investigator.code.program import Definition, Module, Program
@@ -75,6 +75,12 @@ class Frame:
         """The file whose text is being interpreted."""
         return self.scope.module
 
+    @property
+    def on_demand(self) -> bool:
+        """Whether its variables are worked out backwards (see ``lazy``): objects made here
+        are worked out on demand as well."""
+        return self.scope.on_demand is not None and self.function is not None
+
 
 class Interpreter:
     """Follows values. One per question: what one question changes, another must not see."""
@@ -85,12 +91,15 @@ class Interpreter:
         *,
         follow: Iterable[str] = (),
         natives: Mapping[str, Native] | None = None,
+        constants: Mapping[str, Value] | None = None,
         environment: Mapping[str, str] | None = None,
         budget: Budget | None = None,
     ) -> None:
         self.program = program
         self.follow = frozenset(follow)
         self.natives = {**native.EXTERNALS, **(natives or {})}
+        self.constants = dict(constants or {})
+        """Module-level names whose value a question takes for granted (``HAS_TRITON``)."""
         self.environment = dict(environment or {})
         self.budget = budget or Budget()
         self.trace = Trace()
@@ -153,6 +162,8 @@ class Interpreter:
         found = module.symbols.get(name)
         if not found:
             return NotImplemented
+        if name in self.constants:
+            return self.constants[name]
         key = (id(scope), name)
         if key in self._resolving:
             return Unknown(f"{name} is defined in terms of itself")
@@ -343,6 +354,8 @@ class Interpreter:
         if not self._enters(frame, cls.name, cls.name, cls.module, args, kwargs):
             self.note(Happening.SKIP, cls.name, (args, kwargs), frame, node)
             return Instance(cls, {}, complete=False, place=place)
+        if frame.on_demand and classes.has_external_base(self, cls):
+            return lazy.instance(self, cls, lazy.bound(self, cls, args, kwargs))
         self.stack.append(place)
         try:
             return self.construct(cls, args, kwargs, place)
@@ -432,6 +445,8 @@ class Interpreter:
                 return classes.bind_attribute(self, frame, node, owner, value)
         if owner.made_by is not None:
             value = owner.made_by(name)
+            if value is lazy.ABSENT:
+                return NotImplemented
             if value is not NotImplemented:
                 owner.attributes[name] = value
                 return value

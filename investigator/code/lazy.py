@@ -20,10 +20,27 @@ from investigator.code.heap import join_values
 from investigator.code.program import imports
 from investigator.code.syntax import descendants, named, text
 from investigator.code.syntax import field as child
-from investigator.code.values import ClassValue, FunctionValue, Instance, Scope, Unknown, Value
+from investigator.code.values import (
+    Builtin,
+    ClassValue,
+    External,
+    FunctionValue,
+    Instance,
+    Scope,
+    Unknown,
+    Value,
+)
 
 if TYPE_CHECKING:
     from investigator.code.interpreter import Frame, Interpreter
+
+ABSENT = object()
+"""What an object's ``made_by`` gives for an attribute that surely does not exist."""
+MODULE_ATTRIBUTES = frozenset(
+    ["training", "forward", "parameters", "named_parameters", "buffers", "named_buffers", "children", "named_children", "modules", "named_modules", "add_module", "register_module", "register_parameter", "register_buffer", "get_submodule", "get_parameter", "get_buffer", "apply", "cuda", "cpu", "type", "float", "double", "half", "bfloat16", "to", "to_empty", "state_dict", "load_state_dict", "train", "eval", "requires_grad_", "zero_grad", "share_memory", "extra_repr", "compile", "set_submodule"]
+)
+"""The public names of ``torch.nn.Module`` (torch 2.11, ``torch/nn/modules/module.py``)."""
+_KNOWN_BASES = ("torch.nn.Module", "torch.nn.modules.module.Module")
 
 Supply = Callable[[str, str], Value]
 """What a parameter holds, by its name and annotation; NotImplemented when not supplied."""
@@ -45,12 +62,49 @@ def instance(interp: Interpreter, cls: ClassValue, supply: Supply, label: str | 
             return NotImplemented
         pending.add(name)
         try:
-            return _attribute(interp, made, supply, name)
+            value = _attribute(interp, made, supply, name)
+            return _absent_or_open(interp, cls, name) if value is NotImplemented else value
         finally:
             pending.discard(name)
 
     made.made_by = attribute
     return made
+
+
+def _absent_or_open(interp: Interpreter, cls: ClassValue, name: str) -> Value:
+    """ABSENT when no method of the class assigns the attribute and no base can have it."""
+    from investigator.code import classes
+
+    for base in classes.mro(interp, cls):
+        if isinstance(base, ClassValue):
+            if any(
+                field_name == name
+                for node in descendants(base.node, "attribute")
+                for field_name in [text(child(node, "attribute"))]
+                if node.parent is not None and node == node.parent.child_by_field_name("left")
+            ):
+                return NotImplemented
+        elif isinstance(base, External):
+            if base.dotted in _KNOWN_BASES:
+                if name in MODULE_ATTRIBUTES or name.startswith("__"):
+                    return NotImplemented
+            elif not base.dotted.startswith(("typing", "abc.")):
+                return NotImplemented
+        elif not isinstance(base, Builtin):
+            return NotImplemented
+    return ABSENT
+
+
+def bound(interp: Interpreter, cls: ClassValue, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Supply:
+    """What ``cls(*args, **kwargs)`` supplies to the parameters of its ``__init__``."""
+    from investigator.code import classes
+
+    initialiser = classes.class_attribute(interp, cls, "__init__")
+    given = dict(kwargs)
+    if isinstance(initialiser, FunctionValue):
+        names = [name for name, _ in parameters_of(initialiser.node)][1:]
+        given.update(zip(names, args, strict=False))
+    return lambda name, annotation: given.get(name, NotImplemented)
 
 
 def value_at(
@@ -61,6 +115,19 @@ def value_at(
 
     frame = _frame(interp, function, receiver, supply, node.start_byte)
     return evaluate(interp, frame, node)
+
+
+def returned(interp: Interpreter, function: FunctionValue, supply: Supply = nothing) -> Value:
+    """What a function returns, worked out on demand: the last of its returns that is reached."""
+    from investigator.code.expressions import evaluate
+
+    body = child(function.node, "body")
+    if function.node.type == "lambda":
+        return evaluate(interp, _frame(interp, function, None, supply, body.end_byte), body)
+    for node in reversed(list(descendants(body, "return_statement"))):
+        if named(node) and reached(interp, function, node, None, supply) is not False:
+            return value_at(interp, function, named(node)[0], None, supply)
+    return Unknown(f"what {function.qualified_name} returns")
 
 
 def reached(
@@ -82,10 +149,10 @@ def _attribute(interp: Interpreter, made: Instance, supply: Supply, name: str) -
             continue
         target = f"{_first_parameter(initialiser.node)}.{name}"
         body = child(initialiser.node, "body")
-        binders = [node for node in _binders(body) if text(child(node, "left")) == target]
+        binders = [node for node in _binders(body) if target in _targets(node)]
         if binders:
             frame = _frame(interp, initialiser, made, supply, body.end_byte)
-            return _choose(interp, frame, binders)
+            return _choose(interp, frame, binders, target)
     return NotImplemented
 
 
@@ -118,7 +185,8 @@ def _frame(
     """A frame whose variables are resolved as seen from a byte position of the function."""
     from investigator.code.interpreter import Frame
 
-    scope = Scope(function.module, parent=function.scope if function.scope.parent else None)
+    enclosing = None if function.scope is interp.globals_of(function.module) else function.scope
+    scope = Scope(function.module, parent=enclosing)
     frame = Frame(scope, function, receiver)
     parameters = dict(parameters_of(function.node))
     is_method = function.owner is not None and "staticmethod" not in function.decorators
@@ -133,6 +201,9 @@ def _frame(
         imported = _local_import(interp, function, name)
         if imported is not NotImplemented:
             return imported
+        inner = _local_function(function, scope, name)
+        if inner is not None:
+            return inner
         if _bound_otherwise(body, name):
             return Unknown(f"{name} is bound by a loop or a context", function.module.place(body))
         if name in parameters:
@@ -148,7 +219,7 @@ def _frame(
 
 def _targets(node: Node) -> list[str]:
     left = child(node, "left")
-    if left.type == "identifier":
+    if left.type in ("identifier", "attribute"):
         return [text(left)]
     if left.type in ("pattern_list", "tuple_pattern", "list_pattern"):
         return [text(part) for part in named(left)]
@@ -166,6 +237,13 @@ def _bound_otherwise(body: Node, name: str) -> bool:
         if any(text(part) == name for part in descendants(bound, "identifier")):
             return True
     return False
+
+
+def _local_function(function: FunctionValue, scope: Scope, name: str) -> FunctionValue | None:
+    for node in descendants(child(function.node, "body"), "function_definition"):
+        if text(child(node, "name")) == name:
+            return FunctionValue(name, node, scope)
+    return None
 
 
 def _local_import(interp: Interpreter, function: FunctionValue, name: str) -> Value:

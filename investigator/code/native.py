@@ -711,11 +711,16 @@ def _chain(interp: Interpreter, args: tuple[Value, ...], kwargs: dict[str, Value
 
 
 def _field(interp: Interpreter, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
+    """A dataclass field's default; a class as factory gives an object of that class's defaults."""
     if "default" in kwargs:
         return kwargs["default"]
+    if args and not isinstance(args[0], Unknown):
+        return args[0]
     factory = kwargs.get("default_factory")
     if isinstance(factory, Builtin) and factory.name in ("list", "dict", "set"):
         return {"list": list, "dict": dict, "set": set}[factory.name]()
+    if isinstance(factory, ClassValue):
+        return Instance(factory, {}, complete=False)
     return Unknown("a field with a default factory")
 
 

@@ -169,6 +169,15 @@ class Program:
         self._modules: dict[str, Module | None] = {}
         self._on_full_search = on_full_search or (lambda why: None)
 
+    def view(self) -> "Program":
+        """The same program with nothing consulted yet: what one question rests on can then
+        be told apart from what another does. Parsed files are shared."""
+        other = Program.__new__(Program)
+        other.tree, other.consulted = self.tree, {}
+        other._paths, other._modules = self._paths, self._modules
+        other._on_full_search = self._on_full_search
+        return other
+
     def has(self, path: str) -> bool:
         """Whether the tree holds this path."""
         return path in self._paths
@@ -177,8 +186,8 @@ class Program:
         """The module in a file; None when there is no such file or it cannot be parsed at all."""
         if path not in self._modules:
             self._modules[path] = self._load(path)
-        elif path not in self.consulted:
-            self._note(path)
+        if path not in self.consulted:
+            self.consulted[path] = self.tree.digest(path) if path in self._paths else ""
         return self._modules[path]
 
     def module(self, dotted: str) -> Module | None:
@@ -201,9 +210,7 @@ class Program:
 
     def _load(self, path: str) -> Module | None:
         if path not in self._paths:
-            self.consulted[path] = ""
             return None
-        self._note(path)
         source = self.tree.read(path)
         if len(source) > MAX_FILE_BYTES:
             raise LimitError(
@@ -212,9 +219,6 @@ class Program:
             )
         dotted = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
         return Module(dotted, parse(path, source))
-
-    def _note(self, path: str) -> None:
-        self.consulted[path] = self.tree.digest(path)
 
     def mentioning(self, needles: Iterable[str], hints: Iterable[str]) -> list[Module]:
         """The modules whose text holds every needle: those among the hints, or, when no

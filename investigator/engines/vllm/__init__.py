@@ -1,0 +1,1 @@
+"""vLLM: roles, the world its code runs in, and the contracts' questions to it."""

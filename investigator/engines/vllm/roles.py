@@ -1,0 +1,134 @@
+"""Finding things in vLLM by the role they play. Paths are hints: they save reading, no more."""
+
+from collections.abc import Iterator, Sequence
+
+from tree_sitter import Node
+
+from investigator.code import classes
+from investigator.code.interpreter import Interpreter
+from investigator.code.program import Module
+from investigator.code.syntax import definition, descendants, field, named, statements, string_value, text
+from investigator.code.values import ClassValue, FunctionValue, Unknown, Value
+
+MODELS = "vllm/model_executor/models"
+REGISTRY = f"{MODELS}/registry.py"
+HINTS = (
+    "vllm/config/__init__.py",
+    "vllm/config/vllm.py",
+    "vllm/config/speculative.py",
+    "vllm/config/model.py",
+    "vllm/config/cache.py",
+    "vllm/config/parallel.py",
+    "vllm/config/scheduler.py",
+    "vllm/envs.py",
+    REGISTRY,
+    f"{MODELS}/interfaces.py",
+    f"{MODELS}/qwen3_dflash.py",
+    f"{MODELS}/utils.py",
+    "vllm/model_executor/layers/attention/attention.py",
+    "vllm/v1/worker/gpu_worker.py",
+    "vllm/v1/worker/gpu_model_runner.py",
+    "vllm/v1/worker/gpu/spec_decode/eagle/eagle3_utils.py",
+    "vllm/v1/core/sched/scheduler.py",
+    "vllm/v1/core/kv_cache_manager.py",
+    "vllm/v1/core/kv_cache_coordinator.py",
+)
+"""Files that a run on any of the known releases reads; brought near in one go."""
+
+
+def class_named(interp: Interpreter, name: str, hint: str) -> ClassValue | None:
+    """The class of this name: in the hinted file, else wherever the tree defines it.
+
+    Where several files define it, the one with most methods is taken.
+    """
+    needle = f"class {name}"
+    found: list[ClassValue] = []
+    for module in interp.program.mentioning([needle], [hint]):
+        value = interp.global_name(module, name)
+        if isinstance(value, ClassValue):
+            found.append(value)
+    if not found:
+        for module in interp.program.mentioning([f"class {name}("], ()) + interp.program.mentioning(
+            [f"class {name}:"], ()
+        ):
+            value = interp.global_name(module, name)
+            if isinstance(value, ClassValue):
+                found.append(value)
+    return max(found, key=lambda cls: len(statements(field(cls.node, "body"))), default=None)
+
+
+def registered(interp: Interpreter, architecture: str) -> ClassValue | None:
+    """The model class that the registry gives for an architecture's name."""
+    for module in interp.program.mentioning([f'"{architecture}"', "_MODELS"], [REGISTRY]):
+        for pair in descendants(module.file.root, "pair"):
+            if string_value(field(pair, "key")) != architecture:
+                continue
+            where = _module_and_class(field(pair, "value"))
+            if where is None:
+                continue
+            cls = _model_class(interp, module, *where)
+            if cls is not None:
+                return cls
+    return None
+
+
+def _module_and_class(node: Node) -> tuple[str, str] | None:
+    if node.type == "tuple":
+        parts = [string_value(part) for part in named(node)]
+        if len(parts) >= 2 and parts[0] is not None and parts[1] is not None:
+            return parts[0], parts[1]
+    return None
+
+
+def _model_class(interp: Interpreter, registry: Module, module: str, name: str) -> ClassValue | None:
+    here = registry.package
+    for dotted in (f"{here}.{module}", module, f"vllm.{module}"):
+        found = interp.program.module(dotted)
+        if found is not None:
+            value = interp.global_name(found, name)
+            if isinstance(value, ClassValue):
+                return value
+    return class_named(interp, name, "")
+
+
+def architecture_flag(interp: Interpreter, architectures: Sequence[str], flag: str) -> Value:
+    """A class-level flag (``is_hybrid``) of the first architecture that the registry knows."""
+    for architecture in architectures:
+        cls = registered(interp, architecture)
+        if cls is not None:
+            value = classes.class_attribute(interp, cls, flag)
+            return False if value is NotImplemented else value
+    return Unknown(f"{flag}: the target's architecture is not known")
+
+
+def functions(interp: Interpreter, module: Module) -> Iterator[FunctionValue]:
+    """Every function and method of a module, with the class it stands in."""
+    for statement in statements(module.file.root):
+        inner = definition(statement)
+        if inner.type == "function_definition":
+            value = interp.global_name(module, text(field(inner, "name")))
+            if isinstance(value, FunctionValue):
+                yield value
+        elif inner.type == "class_definition":
+            cls = interp.global_name(module, text(field(inner, "name")))
+            if isinstance(cls, ClassValue):
+                yield from methods(interp, cls)
+
+
+def methods(interp: Interpreter, cls: ClassValue) -> Iterator[FunctionValue]:
+    """The methods in a class's own body."""
+    for name in classes.own_definitions(cls):
+        value = classes.own_attribute(interp, cls, name)
+        if isinstance(value, FunctionValue):
+            yield value
+
+
+def calls(function: FunctionValue, name: str) -> Iterator[Node]:
+    """The calls inside a function whose callee's last name is ``name``."""
+    body = function.node.child_by_field_name("body")
+    if body is None:
+        return
+    for node in descendants(body, "call"):
+        callee = field(node, "function")
+        if text(callee) == name or (callee.type == "attribute" and text(field(callee, "attribute")) == name):
+            yield node

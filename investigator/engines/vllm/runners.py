@@ -1,0 +1,162 @@
+"""Which model runner a case uses, and whether a runner takes the method at all."""
+
+import re
+from dataclasses import dataclass
+
+from tree_sitter import Node
+
+from investigator.code import classes, lazy
+from investigator.code.interpreter import Frame
+from investigator.code.syntax import Place, descendants, enclosing, field, text
+from investigator.code.trace import Happening
+from investigator.code.values import (
+    BudgetSpent,
+    ClassValue,
+    FunctionValue,
+    Raised,
+    find_unknown,
+)
+from investigator.engines.interface import RunnerChoice, Step
+from investigator.engines.vllm.world import RUNNER_VARIABLE, Session, World
+from investigator.model import Runner
+
+WORKER = "vllm/v1/worker/gpu_worker.py"
+FLAG = "use_v2_model_runner"
+
+
+@dataclass(frozen=True)
+class Admission:
+    """Whether the config's checks let a case through on a runner.
+
+    ``reasons``: what the check lists as not supported; empty when it lets the case through.
+    ``unknown``: why it could not be decided.
+    """
+
+    reasons: tuple[str, ...] = ()
+    error: str | None = None
+    place: Place | None = None
+    unknown: str | None = None
+
+    def method_refused(self, method: str) -> str | None:
+        """The listed reason that names the speculative method, if any."""
+        return next((reason for reason in self.reasons if re.search(rf"['\"]{method}['\"]", reason)), None)
+
+
+def choice(world: World) -> RunnerChoice:
+    """Which runner this case uses by default: the worker's own flag, followed to its value."""
+    session = world.start()
+    interp = session.interp
+    worker = session.class_named("Worker", WORKER)
+    if worker is None:
+        return RunnerChoice(runner=None, why="no class Worker that picks a model runner was found")
+    made = lazy.instance(interp, worker, session.supply)
+    try:
+        module = worker.module
+        frame_node = worker.node
+        value = interp.attribute_or_missing(_frame(session, worker), frame_node, made, FLAG)
+    except (Raised, BudgetSpent) as error:
+        return RunnerChoice(runner=None, why=f"the runner's choice could not be followed: {error}")
+    steps = _choice_steps(session, module.path)
+    if value is NotImplemented:
+        return RunnerChoice(runner=Runner.V1, why=f"{worker.name} knows one runner only", steps=steps)
+    truth = interp.truth(value)
+    if truth is None:
+        return RunnerChoice(runner=None, why=f"not decided: {find_unknown(value)}", steps=steps)
+    runner = Runner.V2 if truth else Runner.V1
+    return RunnerChoice(runner=runner, why=_why(session, runner), steps=steps)
+
+
+def _frame(session: Session, cls: ClassValue) -> Frame:
+    return Frame(session.interp.globals_of(cls.module))
+
+
+def _choice_steps(session: Session, worker_path: str) -> tuple[Step, ...]:
+    """The last return that decided: of the flag's property, else of the variable's default."""
+    trace = session.interp.trace
+    returned = trace.last(Happening.RETURN, lambda e: e.name.endswith(f".{FLAG}"))
+    if returned is not None:
+        return (Step(returned.place, f"{returned.name} is {returned.value}"),)
+    read = trace.last(Happening.RETURN, lambda e: "envs" in e.place.path)
+    steps = [Step(read.place, f"{RUNNER_VARIABLE} decides")] if read is not None else []
+    return tuple(steps)
+
+
+def _why(session: Session, runner: Runner) -> str:
+    trace = session.interp.trace
+    if RUNNER_VARIABLE in session.interp.environment:
+        return f"{RUNNER_VARIABLE}={session.interp.environment[RUNNER_VARIABLE]} is set"
+    returned = trace.last(Happening.RETURN, lambda e: e.name.endswith(f".{FLAG}"))
+    if returned is None:
+        return f"the default of {RUNNER_VARIABLE}"
+    branches = [
+        event
+        for event in trace.of(Happening.BRANCH)
+        if event.stack[:-1] == returned.stack[:-1] and event.place.path == returned.place.path
+    ]
+    decisive = branches[-1] if branches else None
+    condition = f" because `{' '.join(decisive.name.split())}`" if decisive is not None else ""
+    return f"VllmConfig.{FLAG} gives {runner.value}{condition}; {RUNNER_VARIABLE} overrides it"
+
+
+def admission(world: World, runner: Runner) -> Admission:
+    """Put the case to the checks that the config runs for this runner."""
+    session = world.start(runner, follow=frozenset())
+    interp = session.interp
+    cls = session.vllm_config.cls
+    if cls is None:
+        return Admission(unknown="no class VllmConfig was found")
+    check = classes.class_attribute(interp, cls, "__post_init__")
+    if not isinstance(check, FunctionValue):
+        return Admission()
+    for call in _runner_checks(check):
+        if lazy.reached(interp, check, call, session.vllm_config, session.supply) is False:
+            continue
+        method = classes.class_attribute(interp, cls, text(field(field(call, "function"), "attribute")))
+        if not isinstance(method, FunctionValue):
+            continue
+        try:
+            interp.enter(method, (session.vllm_config,), {})
+        except Raised as raised:
+            reasons = tuple(
+                event.value for event in interp.trace.of(Happening.APPEND) if isinstance(event.value, str)
+            )
+            place = _reason_place(session, world.checkpoint.method) or raised.stack[-1]
+            return Admission(reasons or (raised.error.message,), str(raised), place)
+        except BudgetSpent as spent:
+            return Admission(unknown=str(spent))
+        undecided = _undecided(session)
+        if undecided is not None:
+            return Admission(unknown=undecided)
+    return Admission()
+
+
+def _undecided(session: Session) -> str | None:
+    """Why the check's outcome is open: a raise was left out and a listed reason is this method's."""
+    trace = session.interp.trace
+    assumed = list(trace.of(Happening.ASSUME))
+    named = [e for e in trace.of(Happening.APPEND) if isinstance(e.value, str)]
+    return f"the check may raise: {assumed[-1].value}" if assumed and named else None
+
+
+def _reason_place(session: Session, method: str) -> Place | None:
+    for event in session.interp.trace.of(Happening.APPEND):
+        if isinstance(event.value, str) and method in event.value:
+            return event.place
+    return None
+
+
+def _runner_checks(check: FunctionValue) -> list[Node]:
+    """``self.NAME()`` statements that run under a condition about the runner."""
+    found = []
+    receiver = next(lazy.parameters_of(check.node))[0]
+    for call in descendants(field(check.node, "body"), "call"):
+        callee = field(call, "function")
+        if callee.type != "attribute" or text(field(callee, "object")) != receiver:
+            continue
+        around = enclosing(call, "if_statement")
+        while around is not None:
+            if "v2_model_runner" in text(field(around, "condition")).lower():
+                found.append(call)
+                break
+            around = enclosing(around, "if_statement")
+    return found

@@ -1,0 +1,291 @@
+"""Which hidden states of the target the drafter gets: ids followed from config to capture.
+
+Two hops. The runner works out numbers from the drafter's config and hands them to the
+target (``set_aux_hidden_state_layers``); the target's forward pass captures the stream
+where its loop's counter meets one of the numbers. Both are followed with the checkpoint's
+own ids; the answer is, in the order in which the drafter gets them, how many decoder layers
+each captured stream has been through: indices into Hugging Face's ``hidden_states``.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from tree_sitter import Node
+
+from investigator.code import classes, lazy
+from investigator.code.follow import deepen
+from investigator.code.interpreter import Interpreter
+from investigator.code.program import Module
+from investigator.code.syntax import Place, descendants, field, named, text
+from investigator.code.trace import Event, Happening
+from investigator.code.values import (
+    BudgetSpent,
+    ClassValue,
+    FunctionValue,
+    Instance,
+    Raised,
+    Unknown,
+    Value,
+    find_unknown,
+)
+from investigator.engines.interface import Step, Told
+from investigator.engines.vllm import roles, runners
+from investigator.engines.vllm.states import Layer, Norm, Positions, State
+from investigator.engines.vllm.world import ASSUMPTIONS, Session, World, target_architectures
+from investigator.model import Known, NotKnown, Outcome, Refused, Runner, Unsupported
+
+SETTER = "set_aux_hidden_state_layers"
+HINTS = {
+    Runner.V1: "vllm/v1/worker/gpu_model_runner.py",
+    Runner.V2: "vllm/v1/worker/gpu/spec_decode/eagle/eagle3_utils.py",
+}
+V2_ROOT = "vllm/v1/worker/gpu/"
+
+
+@dataclass(frozen=True)
+class Captured:
+    """What following the ids came to. ``depths``: layers behind each captured stream."""
+
+    outcome: Outcome
+    numbers: tuple[int, ...] | None = None
+    steps: tuple[Step, ...] = ()
+    missing: Unknown | None = None
+
+
+def captured(world: World, runner: Runner) -> Told:
+    """Follow the checkpoint's ids on one runner's path.
+
+    ``Known([d0, d1, ...])``: indices into ``hidden_states``, in the order of the features.
+    """
+    admission = runners.admission(world, runner)
+    refused = admission.method_refused(world.checkpoint.method)
+    if refused is not None and admission.place is not None:
+        step = Step(admission.place, f"the config check of runner {runner.value} lists the method")
+        return Told(outcome=Unsupported(f"runner {runner.value} does not take it: {refused}"), steps=(step,))
+    if not world.checkpoint.target_layer_ids:
+        return Told(outcome=NotKnown("the checkpoint names no target layer ids"))
+    result = deepen(lambda follow: _capture(world, runner, follow), lambda found: found.missing)
+    return Told(outcome=result.outcome, steps=result.steps, assumptions=ASSUMPTIONS)
+
+
+def _capture(world: World, runner: Runner, follow: frozenset[str]) -> Captured:
+    session = world.start(runner, follow=follow)
+    try:
+        numbers, steps = _numbers(session, runner)
+        if (missing := find_unknown(numbers)) is not None:
+            return Captured(NotKnown(f"which layers are asked for: {missing}"), None, steps, missing)
+        if not isinstance(numbers, (list, tuple)) or not all(isinstance(n, int) for n in numbers):
+            return Captured(NotKnown(f"layer numbers come out as {numbers!r}"), None, steps)
+        depths, more = _depths(session, tuple(numbers))
+        steps = (*steps, *more)
+        if (missing := find_unknown(depths)) is not None:
+            return Captured(NotKnown(f"where the target captures: {missing}"), tuple(numbers), steps, missing)
+        return Captured(Known(list(depths)), tuple(numbers), steps)
+    except Raised as raised:
+        step = Step(raised.stack[-1], "raises")
+        return Captured(Refused(str(raised)), None, (step,))
+    except BudgetSpent as spent:
+        return Captured(NotKnown(str(spent)))
+
+
+# -- first hop: config ids to layer numbers --------------------------------------------
+
+
+def _numbers(session: Session, runner: Runner) -> tuple[Value, tuple[Step, ...]]:
+    """What the runner hands to the target's setter, and the lines that made it."""
+    interp = session.interp
+    places = list(_setter_calls(session, runner))
+    if not places:
+        return Unknown(f"nothing on runner {runner.value}'s path calls {SETTER}"), ()
+    function, call = places[0]
+    argument = named(field(call, "arguments"))[0]
+    receiver: Value = None
+    if function.owner is not None:
+        receiver = lazy.instance(interp, function.owner, session.supply)
+        receiver.attributes["speculative_config"] = session.speculative_config
+        receiver.attributes["vllm_config"] = session.vllm_config
+    value = lazy.value_at(interp, function, argument, receiver, session.supply)
+    steps = [*_reads(session), Step(function.module.place(call), "the numbers are handed to the target")]
+    return value, tuple(steps)
+
+
+def _reads(session: Session) -> Iterator[Step]:
+    """The reads of a key that holds layer ids, each once, the last that found something first."""
+    wanted = (
+        "layer_ids",
+        "target_layer_ids",
+        "eagle_aux_hidden_state_layer_ids",
+        "aux_hidden_state_layer_ids",
+    )
+    seen = set()
+    reads = [
+        event
+        for event in session.interp.trace.of(Happening.READ)
+        if event.name.rpartition(".")[2] in wanted and event.value not in (None, False, NotImplemented)
+    ]
+    for event in reads:
+        if event.place not in seen:
+            seen.add(event.place)
+            yield Step(event.place, f"reads {event.name}")
+
+
+def _setter_calls(session: Session, runner: Runner) -> Iterator[tuple[FunctionValue, Node]]:
+    """Where this runner's code hands layer numbers to the target."""
+    interp = session.interp
+    modules = interp.program.mentioning([f".{SETTER}("], [HINTS[runner]])
+    modules = [m for m in modules if _belongs(m, runner)] or [
+        m for m in interp.program.mentioning([f".{SETTER}("], ()) if _belongs(m, runner)
+    ]
+    for module in modules:
+        for function in roles.functions(interp, module):
+            for call in roles.calls(function, SETTER):
+                if function.name != SETTER and named(field(call, "arguments")):
+                    yield function, call
+
+
+def _belongs(module: Module, runner: Runner) -> bool:
+    """Whether a module is part of this runner: the V2 runner has a package of its own, next
+    to the V1 runner's module."""
+    if "/model_executor/" in module.path or "/models/" in module.path:
+        return False
+    return module.path.startswith(V2_ROOT) is (runner is Runner.V2)
+
+
+# -- second hop: layer numbers to captured streams -------------------------------------
+
+
+def _depths(session: Session, numbers: tuple[int, ...]) -> tuple[Value, tuple[Step, ...]]:
+    """How deep the streams are that the target captures for these numbers."""
+    interp = session.interp
+    architectures = target_architectures(session.world.checkpoint)
+    cls = next((c for a in architectures if (c := roles.registered(interp, a)) is not None), None)
+    if cls is None:
+        return Unknown(f"no model class for the target's architecture {architectures or '(not known)'}"), ()
+    layers = session.layers()
+    if layers is None:
+        return Unknown("the number of the target's layers is not known"), ()
+    model = lazy.instance(interp, cls, session.supply, label="target model")
+    interp.natives["SupportsMultiModal.get_language_model"] = _language_model
+    setter = classes.class_attribute(interp, cls, SETTER)
+    if not isinstance(setter, FunctionValue):
+        return Unknown(f"{cls.name} has no {SETTER}"), ()
+    interp.enter(setter, (model, numbers), {})
+    stored = interp.trace.last(Happening.STORE, lambda e: _is_layer_list(e, numbers))
+    if stored is None:
+        missing = _left_alone(session)
+        return missing or Unknown(f"{cls.name}.{SETTER} stores the numbers nowhere that was seen"), ()
+    holder = stored.value[0]
+    streams, event = _run_forward(session, holder, layers)
+    steps = [Step(stored.place, "the target keeps the numbers")]
+    if event is not None:
+        steps.append(Step(_in_forward(event, holder), "the target captures the stream here"))
+    return streams, tuple(steps)
+
+
+def _language_model(interp: Interpreter, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:  # noqa: ARG001
+    """``get_language_model()`` as the interface defines it: the part that was made under
+    ``with self._mark_language_model(...)``."""
+    model = args[0]
+    if isinstance(model, Instance) and model.cls is not None:
+        for base in classes.mro(interp, model.cls):
+            initialiser = (
+                classes.own_attribute(interp, base, "__init__") if isinstance(base, ClassValue) else None
+            )
+            if not isinstance(initialiser, FunctionValue):
+                continue
+            for block in descendants(field(initialiser.node, "body"), "with_statement"):
+                if "_mark_language_model" not in text(block).partition("\n")[0]:
+                    continue
+                for assignment in descendants(field(block, "body"), "assignment"):
+                    left = field(assignment, "left")
+                    if left.type == "attribute" and model.made_by is not None:
+                        return model.made_by(text(field(left, "attribute")))
+    return Unknown("which part of the model is its language model")
+
+
+def _left_alone(session: Session) -> Unknown | None:
+    for event in session.interp.trace.of(Happening.SKIP):
+        return Unknown(f"{event.name} was not followed", event.place, not_followed=event.name)
+    return None
+
+
+def _is_layer_list(event: Event, numbers: tuple[int, ...]) -> bool:
+    value = event.value[1]
+    return isinstance(value, (list, tuple, set)) and set(value) == set(numbers)
+
+
+def _run_forward(session: Session, holder: Instance, layers: int) -> tuple[Value, Event | None]:
+    interp = session.interp
+    assert holder.cls is not None
+    forward = classes.class_attribute(interp, holder.cls, "forward")
+    if not isinstance(forward, FunctionValue):
+        return Unknown(f"{holder.cls.name} has no forward"), None
+    holder.label = holder.label or "target decoder"
+    settings = _layer_settings(session, holder)
+    holder.attributes.update(
+        layers=[Layer(i, settings) for i in range(layers)],
+        start_layer=0,
+        end_layer=layers,
+        norm=Norm(),
+        config=session.target_text_config,
+    )
+    embedding = State(0)
+    given: dict[str, Value] = {
+        "inputs_embeds": embedding,
+        "input_embeds": embedding,
+        "intermediate_tensors": None,
+        "positions": Positions(),
+    }
+    arguments = {}
+    for name, _ in list(lazy.parameters_of(forward.node))[1:]:
+        arguments[name] = given.get(name, Unknown(f"argument {name} of forward"))
+    result = interp.enter(forward, (holder,), arguments)
+    if isinstance(result, Unknown):
+        return result, None
+    event = interp.trace.last(Happening.APPEND, lambda e: isinstance(e.value, State))
+    found = list(_state_lists(result))
+    if not found:
+        missing = find_unknown(result)
+        return missing or Unknown(f"{forward.qualified_name} returns no captured streams"), event
+    return [s.depth if isinstance(s, State) else s for s in found[0]], event
+
+
+def _layer_settings(session: Session, holder: Instance) -> Callable[[str], Value]:
+    """Attributes of the decoder's layers, from the constructor that ``make_layers`` is given."""
+    interp = session.interp
+    made: list[Value] = []
+
+    def make_layers(interp: Interpreter, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
+        function = args[1] if len(args) > 1 else kwargs.get("layer_fn")
+        if isinstance(function, FunctionValue):
+            made.append(lazy.returned(interp, function, session.supply))
+        return Unknown("layers")
+
+    def setting(name: str) -> Value:
+        if not made and holder.made_by is not None:
+            interp.natives["make_layers"] = make_layers
+            holder.made_by("layers")
+        layer = made[0] if made else None
+        if isinstance(layer, Instance) and layer.made_by is not None:
+            return layer.made_by(name)
+        return NotImplemented
+
+    return setting
+
+
+def _state_lists(value: Value) -> Iterator[list[Value]]:
+    if isinstance(value, (tuple, list)):
+        if isinstance(value, list) and any(isinstance(item, State) for item in value):
+            yield value
+        for item in value:
+            if isinstance(item, (list, tuple)):
+                yield from _state_lists(item)
+
+
+def _in_forward(event: Event, holder: Instance) -> Place:
+    """The frame of the capture that stands in the file of the model's forward."""
+    interp_paths = {
+        base.module.path for base in (holder.cls.mro or ()) if holder.cls and isinstance(base, ClassValue)
+    }
+    inside = [place for place in event.stack if place.path in interp_paths]
+    return inside[-1] if inside and event.place.path not in interp_paths else event.place

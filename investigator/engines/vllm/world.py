@@ -1,0 +1,304 @@
+"""The objects that vLLM's code is handed: configs made of the checkpoint's own numbers.
+
+A ``VllmConfig`` is made of the real classes of the release under investigation, so their
+properties, methods and defaults are the release's own; only what the case fixes is set.
+What is taken for granted about the deployment is in ``ASSUMPTIONS``, and is reported.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from investigator.checkpoint import Checkpoint
+from investigator.code.interpreter import Interpreter, Native
+from investigator.code.program import Program
+from investigator.code.values import (
+    ClassValue,
+    Instance,
+    TracedDict,
+    TracedList,
+    Unknown,
+    Value,
+)
+from investigator.engines.vllm import roles
+from investigator.model import Json, Runner
+
+ASSUMPTIONS = (
+    "one CUDA GPU with Triton; no tensor, pipeline, data or context parallelism",
+    "no LoRA, KV connector, custom logits processor or diffusion model",
+    "engine arguments at their defaults except those the case names",
+)
+RUNNER_VARIABLE = "VLLM_USE_V2_MODEL_RUNNER"
+
+
+@dataclass(frozen=True)
+class World:
+    """One engine tree and one checkpoint; makes fresh objects for each question.
+
+    ``environment``: the deployment's engine variables.
+    """
+
+    program: Program
+    checkpoint: Checkpoint
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    def start(
+        self,
+        runner: Runner | None = None,
+        *,
+        follow: frozenset[str] = frozenset(),
+        natives: Mapping[str, Native] | None = None,
+    ) -> "Session":
+        """An interpreter in this world, with a runner forced by its variable (or left to choose)."""
+        environment = dict(self.environment)
+        if runner is not None:
+            environment[RUNNER_VARIABLE] = "1" if runner is Runner.V2 else "0"
+        interp = Interpreter(
+            self.program.view(),
+            follow=follow,
+            natives={**_NATIVES, **(natives or {})},
+            constants={"HAS_TRITON": True},
+            environment=environment,
+        )
+        return Session(interp, self, runner)
+
+    @property
+    def num_speculative_tokens(self) -> int:
+        """Draft tokens a step: the block without its first token (the last accepted one)."""
+        block = self.checkpoint.block_size
+        return block - 1 if block else 7
+
+
+class Session:
+    """The objects of one question. ``vllm_config`` and the rest are made on first use."""
+
+    def __init__(self, interp: Interpreter, world: World, runner: Runner | None) -> None:
+        self.interp = interp
+        self.world = world
+        self.runner = runner
+        checkpoint = world.checkpoint
+        self.draft_config = config_object(
+            checkpoint.draft.normalised, "draft config", checkpoint.draft.complete
+        )
+        target = checkpoint.target
+        self.target_config = (
+            config_object(target.normalised, "target config", target.complete)
+            if target is not None
+            else Instance(None, {}, complete=False, label="target config")
+        )
+        text = self.target_config.attributes.get("text_config")
+        self.target_text_config = text if isinstance(text, Instance) else self.target_config
+        self.vllm_config = self._vllm_config()
+        interp.natives["get_current_vllm_config"] = lambda *_: self.vllm_config
+        interp.natives["get_current_vllm_config_or_none"] = lambda *_: self.vllm_config
+
+    def class_named(self, name: str, hint: str) -> ClassValue | None:
+        """A class of the engine by name: from the hinted file, else from wherever it is defined."""
+        return roles.class_named(self.interp, name, hint)
+
+    def supply(self, name: str, annotation: str) -> Value:
+        """What a parameter of one of the engine's functions holds, by annotation or name."""
+        kind = annotation.strip("\"' ").split("|")[0].strip().rpartition(".")[2]
+        by_type: dict[str, Value] = {
+            "VllmConfig": self.vllm_config,
+            "SpeculativeConfig": self.speculative_config,
+            "ModelConfig": self.model_config,
+            "CacheConfig": self.vllm_config.attributes["cache_config"],
+        }
+        by_name: dict[str, Value] = {
+            "vllm_config": self.vllm_config,
+            "spec_config": self.speculative_config,
+            "speculative_config": self.speculative_config,
+            "model_config": self.model_config,
+        }
+        if kind in by_type:
+            return by_type[kind]
+        return by_name.get(name, NotImplemented)
+
+    @property
+    def speculative_config(self) -> Instance:
+        """The ``SpeculativeConfig``."""
+        found = self.vllm_config.attributes["speculative_config"]
+        assert isinstance(found, Instance)
+        return found
+
+    @property
+    def model_config(self) -> Instance:
+        """The target's ``ModelConfig``."""
+        found = self.vllm_config.attributes["model_config"]
+        assert isinstance(found, Instance)
+        return found
+
+    def _object(self, cls: ClassValue | None, label: str | None, **attributes: Value) -> Instance:
+        return Instance(cls, attributes, complete=False, label=label)
+
+    def _vllm_config(self) -> Instance:
+        checkpoint, config = self.world.checkpoint, "vllm/config"
+        draft_model = self._object(
+            None,
+            "draft model config",
+            hf_config=self.draft_config,
+            hf_text_config=self.draft_config,
+            architectures=TracedList(_strings(checkpoint.draft.raw.get("architectures"))),
+            model=checkpoint.draft.repo,
+            quantization=None,
+        )
+        speculative = self._object(
+            self.class_named("SpeculativeConfig", f"{config}/speculative.py"),
+            "speculative config",
+            method=checkpoint.method,
+            draft_model_config=draft_model,
+            num_speculative_tokens=self.world.num_speculative_tokens,
+            parallel_drafting=checkpoint.method == "dflash",
+            model=checkpoint.draft.repo,
+        )
+        architectures = TracedList(target_architectures(checkpoint))
+        target = self._object(
+            self.class_named("ModelConfig", f"{config}/model.py"),
+            "target model config",
+            hf_config=self.target_config,
+            hf_text_config=self.target_text_config,
+            architectures=architectures,
+            architecture=architectures[0] if architectures else Unknown("target architecture not known"),
+            runner_type="generate",
+            is_diffusion=False,
+            is_attention_free=False,
+            is_encoder_decoder=False,
+            is_multimodal_model="text_config" in self.target_config.attributes,
+            is_moe=self._is_moe(list(architectures)),
+            quantization=None,
+            logits_processors=None,
+            enable_return_routed_experts=False,
+            enforce_eager=False,
+            multimodal_config=None,
+        )
+        hybrid = roles.architecture_flag(self.interp, list(architectures), "is_hybrid")
+        for name in ("is_hybrid", "has_inner_state"):
+            target.attributes[name] = hybrid
+        cache = self._object(
+            self.class_named("CacheConfig", f"{config}/cache.py"),
+            "cache config",
+            sliding_window=_target_window(self.target_text_config),
+            kv_sharing_fast_prefill=False,
+            cache_dtype="auto",
+        )
+        parallel = self._object(
+            self.class_named("ParallelConfig", f"{config}/parallel.py"),
+            "parallel config",
+            pipeline_parallel_size=1,
+            tensor_parallel_size=1,
+            data_parallel_size=1,
+            prefill_context_parallel_size=1,
+            decode_context_parallel_size=1,
+            world_size=1,
+            rank=0,
+            enable_dbo=False,
+            use_ubatching=False,
+            enable_eplb=False,
+            enable_elastic_ep=False,
+        )
+        scheduler = self._object(
+            self.class_named("SchedulerConfig", f"{config}/scheduler.py"), "scheduler config"
+        )
+        return self._object(
+            self.class_named("VllmConfig", f"{config}/vllm.py"),
+            "vllm config",
+            model_config=target,
+            speculative_config=speculative,
+            cache_config=cache,
+            parallel_config=parallel,
+            scheduler_config=scheduler,
+            quant_config=None,
+            lora_config=None,
+            kv_transfer_config=None,
+            ec_transfer_config=None,
+            kv_events_config=None,
+            diffusion_config=None,
+        )
+
+    def _is_moe(self, architectures: list[str]) -> Value:
+        """Whether the target has experts: by its config, or, where that is not whole, by its class."""
+        text_config = self.target_text_config
+        for key in ("num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts"):
+            count = text_config.attributes.get(key)
+            if isinstance(count, int):
+                return count > 0
+        if text_config.complete:
+            return False
+        return roles.architecture_flag(self.interp, architectures, "is_mixture_of_experts")
+
+    def layers(self) -> int | None:
+        """How many decoder layers the target has."""
+        count = self.target_text_config.attributes.get("num_hidden_layers")
+        return count if isinstance(count, int) else self.world.checkpoint.num_target_layers
+
+
+def config_object(values: Mapping[str, Json], label: str, complete: bool) -> Instance:
+    """A Hugging Face config: attributes for keys; nested configs (``*_config`` with layers of
+    their own) become objects too, other mappings stay dicts, as Hugging Face does."""
+    attributes: dict[str, Value] = {}
+    for key, value in values.items():
+        if isinstance(value, Mapping) and key in ("text_config", "vision_config", "audio_config"):
+            attributes[key] = config_object(value, f"{label}.{key}", complete)
+        else:
+            attributes[key] = _traced(value, f"{label}.{key}")
+    return Instance(None, attributes, complete=complete, label=label)
+
+
+def _traced(value: Json, label: str) -> Value:
+    if isinstance(value, Mapping):
+        made = TracedDict({key: _traced(item, f"{label}.{key}") for key, item in value.items()})
+        made.label = label
+        return made
+    if isinstance(value, (list, tuple)):
+        listed = TracedList(_traced(item, label) for item in value)
+        listed.label = label
+        return listed
+    return value
+
+
+def target_architectures(checkpoint: Checkpoint) -> list[str]:
+    """The target's architectures as its config names them; empty when it is not known."""
+    return _strings(checkpoint.target.raw.get("architectures")) if checkpoint.target is not None else []
+
+
+def _strings(value: Json) -> list[str]:
+    return [item for item in value if isinstance(item, str)] if isinstance(value, (list, tuple)) else []
+
+
+def _target_window(text_config: Instance) -> Value:
+    window = text_config.attributes.get("sliding_window")
+    if window is None:
+        return None
+    if text_config.attributes.get("use_sliding_window") is False:
+        return None
+    types = text_config.attributes.get("layer_types")
+    if isinstance(types, list) and any(kind != "sliding_attention" for kind in types):
+        return None
+    return window
+
+
+def _one(*_: Value) -> Value:
+    return 1
+
+
+def _zero(*_: Value) -> Value:
+    return 0
+
+
+def _only_rank(*_: Value) -> Value:
+    return Instance(
+        None,
+        {"is_first_rank": True, "is_last_rank": True, "world_size": 1, "rank_in_group": 0, "rank": 0},
+        complete=False,
+        label=None,
+    )
+
+
+_NATIVES: dict[str, Native] = {
+    "get_tensor_model_parallel_world_size": _one,
+    "get_tensor_model_parallel_rank": _zero,
+    "get_pp_group": _only_rank,
+    "get_tp_group": _only_rank,
+    "has_triton": lambda *_: True,
+    "importlib.metadata.entry_points": lambda *_: [],
+}
