@@ -122,9 +122,7 @@ class FolderTree:
                 if entry.is_dir(follow_symlinks=False):
                     if entry.name not in SKIPPED_FOLDERS:
                         waiting.append(path)
-                elif entry.is_file(follow_symlinks=False) or (
-                    entry.is_symlink() and self._is_linked_file(path)
-                ):
+                elif entry.is_file(follow_symlinks=False) or self._is_linked_file(entry, path):
                     yield path
                     count += 1
             if count > MAX_FILES:

@@ -87,25 +87,25 @@ def checked_address(url: str) -> SplitResult:
 
     Raises UsageError.
     """
-    parts = urlsplit(url)
     try:
+        parts = urlsplit(url)
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         usable = False
     if not usable or parts.username is not None or any(c <= " " or c == "\x7f" for c in url):
         raise UsageError(
-            f"{shown(parts)} is not an address that can be asked", "give a plain https:// address"
+            f"{url.rpartition('@')[2]!r} is not an address that can be asked", "give a plain https:// address"
         )
     return parts
 
 
 def redirect_target(here: SplitResult, location: str, same_host: bool, what: str) -> SplitResult:
     """Where a redirect leads, when it may be followed. Raises SourceError."""
-    there = urlsplit(urljoin(urlunsplit(here), location))
     refused = ""
+    there = here
     try:
-        there = checked_address(urlunsplit(there))
-    except UsageError:
+        there = checked_address(urljoin(urlunsplit(here), location))
+    except (UsageError, ValueError):
         refused = "it is no plain web address"
     if not refused and here.scheme == "https" and there.scheme != "https":
         refused = "it leaves TLS"
@@ -115,18 +115,23 @@ def redirect_target(here: SplitResult, location: str, same_host: bool, what: str
         refused = "it points into a private network"
     if refused:
         raise SourceError(
-            f"{what}: {here.hostname} redirects to {shown(there)}, which is not followed: {refused}",
+            f"{what}: {here.hostname} redirects to {location.rpartition('@')[2][:200]!r}, "
+            f"which is not followed: {refused}",
             "if that place is right, name it directly",
         )
     return there
 
 
 def is_private(host: str) -> bool:
-    """Whether a host is written as this machine or as an address in a private network."""
+    """Whether a host is written as this machine or as an address in a private network.
+
+    A host that ends in a number is some old spelling of an address (``127.1``): never global.
+    """
     try:
         return not ipaddress.ip_address(host).is_global
     except ValueError:
-        return host == "localhost" or host.endswith(".localhost")
+        last = host.rstrip(".").rpartition(".")[2]
+        return last == "localhost" or last.isdecimal() or last.startswith("0x")
 
 
 def origin(url: SplitResult) -> tuple[str, str, int]:
