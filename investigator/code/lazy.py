@@ -214,6 +214,7 @@ def _frame(
         return NotImplemented
 
     scope.on_demand = variable
+    scope.parameters = supply
     return frame
 
 
@@ -282,13 +283,14 @@ def _seen_from(interp: Interpreter, frame: Frame, node: Node) -> Frame:
     """The same function, its variables resolved as seen from an earlier statement."""
     function = frame.function
     assert function is not None
-    earlier = frame.scope.on_demand
+    return _frame(interp, function, frame.receiver, _supply_of(frame), node.start_byte)
 
-    def supply(name: str, annotation: str) -> Value:
-        # Parameters are the same wherever one looks from.
-        return earlier(name) if earlier is not None else NotImplemented
 
-    return _frame(interp, function, frame.receiver, supply, node.start_byte)
+def _supply_of(frame: Frame) -> Supply:
+    """What the frame's parameters hold; they are the same wherever one looks from."""
+    parameters = frame.scope.parameters
+    assert parameters is not None
+    return parameters
 
 
 def _bound_value(interp: Interpreter, frame: Frame, node: Node, name: str | None) -> Value:

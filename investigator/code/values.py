@@ -56,6 +56,8 @@ class Scope:
     parent: Scope | None = None
     on_demand: Callable[[str], Value] | None = None
     """Evaluates a variable that has not been assigned yet (see ``lazy``)."""
+    parameters: Callable[[str, str], Value] | None = None
+    """What the function's parameters hold, in a scope whose variables come on demand."""
 
 
 @dataclass(frozen=True, eq=False)
