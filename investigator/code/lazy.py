@@ -101,10 +101,30 @@ def bound(interp: Interpreter, cls: ClassValue, args: tuple[Value, ...], kwargs:
 
     initialiser = classes.class_attribute(interp, cls, "__init__")
     given = dict(kwargs)
+    defaults: dict[str, Node] = {}
     if isinstance(initialiser, FunctionValue):
         names = [name for name, _ in parameters_of(initialiser.node)][1:]
         given.update(zip(names, args, strict=False))
-    return lambda name, annotation: given.get(name, NotImplemented)
+        defaults = _defaults(initialiser.node)
+
+    def supply(name: str, annotation: str) -> Value:  # noqa: ARG001
+        if name not in given and name in defaults:
+            from investigator.code.expressions import evaluate
+            from investigator.code.interpreter import Frame
+
+            given[name] = evaluate(interp, Frame(initialiser.scope), defaults[name])
+        return given.get(name, NotImplemented)
+
+    return supply
+
+
+def _defaults(function: Node) -> dict[str, Node]:
+    found = {}
+    for parameter in named(child(function, "parameters")):
+        value, name = parameter.child_by_field_name("value"), parameter.child_by_field_name("name")
+        if value is not None and name is not None:
+            found[text(name)] = value
+    return found
 
 
 def value_at(
