@@ -35,6 +35,15 @@ Repair = Callable[[Case, Gathered, Judgement, EventSink], Repairs]
 
 
 @dataclass(frozen=True, kw_only=True)
+class Assembly:
+    """Everything that a case needs: who is sent out, who judges, and who repairs (None: nobody)."""
+
+    team: Team
+    judge: Judge
+    repair: Repair | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Conducted:
     """An investigation, and whether it was cut short by an interrupt."""
 
@@ -44,9 +53,7 @@ class Conducted:
 
 def conduct(
     case: Case,
-    team: Team,
-    judge: Judge,
-    repair: Repair | None = None,
+    assembly: Assembly,
     *,
     sink: EventSink = ignore,
     deadline: float = DEADLINE,
@@ -63,13 +70,13 @@ def conduct(
             kind=EventKind.STARTED, agent=None, details={"engine": str(case.engine), "draft": str(case.draft)}
         )
     )
-    gathered = gather(case, team, sink, deadline=deadline)
-    judgement = judge(case, gathered)
+    gathered = gather(case, assembly.team, sink, deadline=deadline)
+    judgement = assembly.judge(case, gathered)
     quotes = check_evidence(
         [quote for part in (*judgement.findings, *gathered.answers) for quote in part.evidence],
         gathered.trees,
     )
-    repairs, interrupted = _repaired(case, gathered, judgement, repair, sink)
+    repairs, interrupted = _repaired(case, gathered, judgement, assembly.repair, sink)
     investigation = Investigation(
         case=_record(case, gathered),
         default_runner=judgement.default_runner,

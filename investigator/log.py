@@ -2,7 +2,6 @@
 
 import json
 import threading
-from collections.abc import Iterable
 from contextlib import suppress
 from typing import TextIO
 
@@ -21,12 +20,16 @@ def as_json(event: Event) -> dict[str, Json]:
 
 
 class EventLog:
-    """An event sink: writes each event to ``stream``, then passes it on to the other sinks."""
+    """An event sink: writes each event to ``stream``, then passes it on to its followers."""
 
-    def __init__(self, stream: TextIO, also: Iterable[EventSink] = ()) -> None:
+    def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        self._also = tuple(also)
+        self._followers: list[EventSink] = []
         self._lock = threading.Lock()
+
+    def follow(self, sink: EventSink) -> None:
+        """Pass on to ``sink`` what happens from now on."""
+        self._followers.append(sink)
 
     def __call__(self, event: Event) -> None:
         """Write one line; safe from any thread; a full disk does not end the run."""
@@ -34,5 +37,5 @@ class EventLog:
         with self._lock, suppress(OSError, ValueError):
             self._stream.write(line + "\n")
             self._stream.flush()
-        for sink in self._also:
+        for sink in self._followers:
             sink(event)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @case_options
 @click.option(
     "--runner",
-    type=click.Choice(["auto", *Runner]),
+    type=click.Choice(["auto", *(runner.value for runner in Runner)]),
     default="auto",
     show_default=True,
     help="Whose findings decide the exit code; auto: the runner this case uses by default.",
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--fail-on",
-    type=click.Choice(list(FailOn)),
+    type=click.Choice([level.value for level in FailOn]),
     help="From which verdict on findings fail the command.  [default: broken; never with --format sarif]",
 )
 @click.option(
@@ -68,7 +68,7 @@ def command(
     from investigator.team import assemble, questions
 
     if plan:
-        return _print_plan(case, settings)
+        return _print_plan(settings)
 
     from investigator.conduct import conduct
     from investigator.log import EventLog
@@ -77,15 +77,13 @@ def command(
 
     _, talk = consoles(settings)
     verbose = settings.verbosity is Verbosity.VERBOSE
-    with (
-        open_run_folder(out, f"{case.engine} {case.draft}") as folder,
-        folder.log() as stream,
-        assemble(case, settings) as team,
-    ):
-        names = [agent.name for agent in team.agents]
-        with show_progress(talk, names, list(questions()), verbose=verbose) as show:
-            log = EventLog(stream, [show])
-            done = conduct(case, team, sink=log, deadline=deadline, command=repeated(case))
+    with open_run_folder(out, f"{case.engine} {case.draft}") as folder, folder.log() as stream:
+        log = EventLog(stream)
+        with assemble(case, settings, log) as assembly:
+            names = [agent.name for agent in assembly.team.agents]
+            with show_progress(talk, names, list(questions()), verbose=verbose) as show:
+                log.follow(show)
+                done = conduct(case, assembly, sink=log, deadline=deadline, command=repeated(case))
         _write(folder, done.investigation, formats or BY_DEFAULT)
     _tell(folder, done.investigation, formats, settings)
     if done.interrupted:
@@ -135,18 +133,16 @@ def _tell(
     talk.print(f"\nwritten to {visible(str(folder.path))}", soft_wrap=True)
 
 
-def _print_plan(case: Case, settings: Settings) -> int:
+def _print_plan(settings: Settings) -> int:
     from rich.table import Table
 
-    from investigator.team import assemble, questions
+    from investigator.team import questions
 
     data, _ = consoles(settings)
-    with assemble(case, settings) as team:
-        table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-        for heading in ("contract", "question", "asked of"):
-            table.add_column(heading)
-        for contract, (promise, roles) in questions().items():
-            asked = [agent.name for agent in team.agents if team.role(agent) in roles]
-            table.add_row(contract, promise, ", ".join(asked))
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for heading in ("contract", "promise", "asked of"):
+        table.add_column(heading)
+    for contract, question in questions().items():
+        table.add_row(contract, question.promise, ", ".join(question.asked))
     data.print(table)
     return ExitCode.CLEAN

@@ -83,7 +83,8 @@ def test_a_slug_is_safe_as_a_folder_name(text, name):
 def test_the_log_holds_one_object_a_line_whatever_the_text(tmp_path):
     with open_run_folder(tmp_path, "x") as folder, folder.log() as stream:
         seen: list[Event] = []
-        log = EventLog(stream, [seen.append])
+        log = EventLog(stream)
+        log.follow(seen.append)
         log(
             Event(
                 kind=EventKind.FETCHED,

@@ -1,0 +1,68 @@
+"""The command line itself: help, names, start-up."""
+
+import subprocess
+import sys
+
+import pytest
+
+from investigator import cli
+from investigator.errors import EXIT_CODE_MEANINGS
+
+HEAVY = (
+    "httpx",
+    "github",
+    "huggingface_hub",
+    "git",
+    "torch",
+    "rich",
+    "jinja2",
+    "tree_sitter",
+    "anyio",
+    "pygments",
+)
+
+
+@pytest.mark.parametrize("command", ["", "run"])
+def test_help_imports_nothing_heavy(command):
+    code = f"""
+import sys
+from investigator import cli
+assert cli.invoke({[*command.split(), "--help"]!r}) == 0
+print([name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stderr.strip() == "[]"
+    assert "Usage: investigate" in done.stdout
+
+
+def test_help_has_examples_and_every_exit_code(capsys):
+    assert cli.invoke(["--help"]) == 0
+
+    shown = capsys.readouterr().out
+    assert "investigate explain cache-drop" in shown
+    for code, meaning in EXIT_CODE_MEANINGS.items():
+        assert f"{code.value:>3}  {meaning}" in shown
+
+
+def test_the_version_is_printed(capsys):
+    assert cli.invoke(["--version"]) == 0
+    assert capsys.readouterr().out.startswith("investigate, version 0.")
+
+
+def test_every_command_that_is_listed_is_there():
+    group = cli.investigate
+    assert isinstance(group, cli.Commands)
+    listed = group.list_commands(None)
+
+    assert "run" in listed
+    assert [group.get_command(None, name).name for name in listed] == listed
+
+
+def test_a_closed_pipe_is_no_error_of_ours():
+    code = "from investigator import cli; cli.main(['run', '--help'])"
+    done = subprocess.run(
+        f'{sys.executable} -c "{code}" | true', shell=True, capture_output=True, text=True, check=True
+    )
+
+    assert "Traceback" not in done.stderr
