@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from textwrap import wrap
 
 from tree_sitter import Node
 
@@ -67,14 +68,25 @@ class Pen:
             raise Unfit("a call takes a generator without brackets")
         return self._append(arguments, named(arguments), text)
 
+    def comment(self, statement: Node, text: str) -> list[str]:
+        """``text`` as comment lines that keep the width at a statement's indentation."""
+        room = WIDTH - len(self.indent(statement).expandtabs(4))
+        return wrap(text, room, initial_indent="# ", subsequent_indent="# ")
+
     def parameter(self, function: Node, text: str) -> list[Edit]:
-        """Append a parameter to a function, in front of ``**`` where there is one."""
+        """Add a parameter to a function: behind those without a default when it has none itself,
+        else at the end, in front of ``**`` where there is one."""
         parameters = field(function, "parameters")
         items = named(parameters)
+        if "=" not in text:
+            bare = [item for item in items if "default" not in item.type and b"*" not in (item.text or b"")]
+            if bare and bare[-1].type == "typed_parameter" and self._own_line(bare[-1]):
+                position = self._after_line(bare[-1].end_byte)
+                return [self.insert(position, f"{self.indent(bare[-1])}{text},{self.end}")]
         if items and (items[-1].text or b"").startswith(b"**"):
             rest = items[-1]
-            start = self._start_of_line(rest.start_byte)
-            if not self.file.source[start : rest.start_byte].strip(b" \t"):
+            if self._own_line(rest):
+                start = self._start_of_line(rest.start_byte)
                 return [self.insert(start, f"{self.indent(rest)}{text},{self.end}")]
             return [self.insert(rest.start_byte, f"{text}, ")]
         return self._append(parameters, items, text)
@@ -134,6 +146,12 @@ class Pen:
         stripped = line.lstrip(" ")
         levels = (len(line) - len(stripped)) // 4
         return f"{indent}{self.unit * levels}{stripped}{self.end}" if stripped else self.end
+
+    def _own_line(self, item: Node) -> bool:
+        """Whether an item of a bracket starts its line, and its comma ends it."""
+        before = self.file.source[self._start_of_line(item.start_byte) : item.start_byte]
+        after = self.file.source[item.end_byte : self._after_line(item.end_byte)]
+        return not before.strip(b" \t") and after.partition(b"#")[0].strip() == b","
 
     def _alone(self, statement: Node) -> None:
         """Raise Unfit when a statement shares its first or last line with another one."""
