@@ -21,8 +21,9 @@ from tree_sitter import Node
 from investigator.code import classes, lazy, native
 from investigator.code.branching import Deferred
 from investigator.code.heap import Journal, join_values
+from investigator.code.local_bindings import LocalBindings, local_bindings
 from investigator.code.program import Definition, Module, Program
-from investigator.code.syntax import Place, decorators, named, text
+from investigator.code.syntax import Place, decorators, descendants, named, text
 from investigator.code.syntax import field as child
 from investigator.code.trace import Happening, Trace
 from investigator.code.values import (
@@ -109,6 +110,8 @@ class Interpreter:
         self._globals: dict[str, Scope] = {}
         self._resolving: set[tuple[int, str]] = set()
         self._classes: dict[tuple[str, int], ClassValue] = {}
+        self._local: dict[tuple[str, int], LocalBindings] = {}
+        self._assigned: dict[tuple[str, int], frozenset[str]] = {}
 
     # -- places, notes, budgets ------------------------------------------------------
 
@@ -125,6 +128,25 @@ class Interpreter:
     def fail(self, name: str, message: str, frame: Frame, node: Node) -> Raised:
         """The exception that the interpreted program raises here."""
         return Raised(ExceptionValue(name, message), (*self.stack, frame.module.place(node)))
+
+    def local_bindings(self, function: FunctionValue) -> LocalBindings:
+        """How a function's own text binds names; read once."""
+        key = (function.module.path, function.node.start_byte)
+        if key not in self._local:
+            self._local[key] = local_bindings(function.node, function.module.package)
+        return self._local[key]
+
+    def assigned_attributes(self, cls: ClassValue) -> frozenset[str]:
+        """The attributes that any method in the class's body assigns; read once."""
+        key = (cls.module.path, cls.node.start_byte)
+        if key not in self._assigned:
+            self._assigned[key] = frozenset(
+                text(child(left, "attribute"))
+                for node in descendants(cls.node, "assignment", "augmented_assignment")
+                for left in [child(node, "left"), *named(child(node, "left"))]
+                if left.type == "attribute"
+            )
+        return self._assigned[key]
 
     # -- names -----------------------------------------------------------------------
 

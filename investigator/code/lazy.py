@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 from tree_sitter import Node
 
 from investigator.code.heap import join_values
-from investigator.code.program import imports
-from investigator.code.syntax import descendants, named, text
+from investigator.code.local_bindings import targets
+from investigator.code.syntax import descendants, named
 from investigator.code.syntax import field as child
 from investigator.code.values import (
     Builtin,
@@ -37,7 +37,45 @@ if TYPE_CHECKING:
 ABSENT = object()
 """What an object's ``made_by`` gives for an attribute that surely does not exist."""
 MODULE_ATTRIBUTES = frozenset(
-    ["training", "forward", "parameters", "named_parameters", "buffers", "named_buffers", "children", "named_children", "modules", "named_modules", "add_module", "register_module", "register_parameter", "register_buffer", "get_submodule", "get_parameter", "get_buffer", "apply", "cuda", "cpu", "type", "float", "double", "half", "bfloat16", "to", "to_empty", "state_dict", "load_state_dict", "train", "eval", "requires_grad_", "zero_grad", "share_memory", "extra_repr", "compile", "set_submodule"]
+    [
+        "training",
+        "forward",
+        "parameters",
+        "named_parameters",
+        "buffers",
+        "named_buffers",
+        "children",
+        "named_children",
+        "modules",
+        "named_modules",
+        "add_module",
+        "register_module",
+        "register_parameter",
+        "register_buffer",
+        "get_submodule",
+        "get_parameter",
+        "get_buffer",
+        "apply",
+        "cuda",
+        "cpu",
+        "type",
+        "float",
+        "double",
+        "half",
+        "bfloat16",
+        "to",
+        "to_empty",
+        "state_dict",
+        "load_state_dict",
+        "train",
+        "eval",
+        "requires_grad_",
+        "zero_grad",
+        "share_memory",
+        "extra_repr",
+        "compile",
+        "set_submodule",
+    ]
 )
 """The public names of ``torch.nn.Module`` (torch 2.11, ``torch/nn/modules/module.py``)."""
 _KNOWN_BASES = ("torch.nn.Module", "torch.nn.modules.module.Module")
@@ -77,12 +115,7 @@ def _absent_or_open(interp: Interpreter, cls: ClassValue, name: str) -> Value:
 
     for base in classes.mro(interp, cls):
         if isinstance(base, ClassValue):
-            if any(
-                field_name == name
-                for node in descendants(base.node, "attribute")
-                for field_name in [text(child(node, "attribute"))]
-                if node.parent is not None and node == node.parent.child_by_field_name("left")
-            ):
+            if name in interp.assigned_attributes(base):
                 return NotImplemented
         elif isinstance(base, External):
             if base.dotted in _KNOWN_BASES:
@@ -103,11 +136,11 @@ def bound(interp: Interpreter, cls: ClassValue, args: tuple[Value, ...], kwargs:
     given = dict(kwargs)
     defaults: dict[str, Node] = {}
     if isinstance(initialiser, FunctionValue):
-        names = [name for name, _ in parameters_of(initialiser.node)][1:]
-        given.update(zip(names, args, strict=False))
-        defaults = _defaults(initialiser.node)
+        local = interp.local_bindings(initialiser)
+        given.update(zip(list(local.parameters)[1:], args, strict=False))
+        defaults = local.defaults
 
-    def supply(name: str, annotation: str) -> Value:  # noqa: ARG001
+    def supply(name: str, annotation: str) -> Value:
         if name not in given and name in defaults:
             from investigator.code.expressions import evaluate
             from investigator.code.interpreter import Frame
@@ -116,15 +149,6 @@ def bound(interp: Interpreter, cls: ClassValue, args: tuple[Value, ...], kwargs:
         return given.get(name, NotImplemented)
 
     return supply
-
-
-def _defaults(function: Node) -> dict[str, Node]:
-    found = {}
-    for parameter in named(child(function, "parameters")):
-        value, name = parameter.child_by_field_name("value"), parameter.child_by_field_name("name")
-        if value is not None and name is not None:
-            found[text(name)] = value
-    return found
 
 
 def value_at(
@@ -167,36 +191,13 @@ def _attribute(interp: Interpreter, made: Instance, supply: Supply, name: str) -
         initialiser = classes.own_attribute(interp, base, "__init__")
         if not isinstance(initialiser, FunctionValue):
             continue
-        target = f"{_first_parameter(initialiser.node)}.{name}"
-        body = child(initialiser.node, "body")
-        binders = [node for node in _binders(body) if target in _targets(node)]
+        local = interp.local_bindings(initialiser)
+        target = f"{local.first}.{name}"
+        binders = local.assigned.get(target)
         if binders:
-            frame = _frame(interp, initialiser, made, supply, body.end_byte)
+            frame = _frame(interp, initialiser, made, supply, initialiser.node.end_byte)
             return _choose(interp, frame, binders, target)
     return NotImplemented
-
-
-def _first_parameter(function: Node) -> str:
-    parameters = named(child(function, "parameters"))
-    return text(parameters[0]) if parameters else "self"
-
-
-def _binders(body: Node) -> list[Node]:
-    return [
-        node
-        for node in descendants(body, "assignment", "augmented_assignment")
-        if node.child_by_field_name("right") is not None
-    ]
-
-
-def parameters_of(function: Node) -> Iterator[tuple[str, str]]:
-    """Name and annotation (as written, "" when there is none) of each parameter."""
-    listed = function.child_by_field_name("parameters")
-    for parameter in named(listed) if listed is not None else ():
-        name = parameter.child_by_field_name("name")
-        inner = name if name is not None else (named(parameter) or [parameter])[0]
-        annotation = parameter.child_by_field_name("type")
-        yield text(inner).lstrip("*"), text(annotation) if annotation is not None else ""
 
 
 def _frame(
@@ -208,26 +209,23 @@ def _frame(
     enclosing = None if function.scope is interp.globals_of(function.module) else function.scope
     scope = Scope(function.module, parent=enclosing)
     frame = Frame(scope, function, receiver)
-    parameters = dict(parameters_of(function.node))
     is_method = function.owner is not None and "staticmethod" not in function.decorators
-    body = child(function.node, "body")
+    local = interp.local_bindings(function)
 
     def variable(name: str) -> Value:
-        if is_method and name == _first_parameter(function.node):
+        if is_method and name == local.first:
             return receiver
-        binders = [node for node in _binders(body) if node.start_byte < position and name in _targets(node)]
+        binders = [node for node in local.assigned.get(name, ()) if node.start_byte < position]
         if binders:
             return _choose(interp, frame, binders, name)
-        imported = _local_import(interp, function, name)
-        if imported is not NotImplemented:
-            return imported
-        inner = _local_function(function, scope, name)
-        if inner is not None:
-            return inner
-        if _bound_otherwise(body, name):
-            return Unknown(f"{name} is bound by a loop or a context", function.module.place(body))
-        if name in parameters:
-            value = supply(name, parameters[name])
+        if name in local.imported:
+            return interp.import_value(*local.imported[name])
+        if name in local.functions:
+            return FunctionValue(name, local.functions[name], scope)
+        if name in local.otherwise:
+            return Unknown(f"{name} is bound by a loop or a context", function.module.place(function.node))
+        if name in local.parameters:
+            value = supply(name, local.parameters[name])
             if value is not NotImplemented:
                 return value
             return Unknown(f"argument {name} of {function.qualified_name} is not known")
@@ -236,43 +234,6 @@ def _frame(
     scope.on_demand = variable
     scope.parameters = supply
     return frame
-
-
-def _targets(node: Node) -> list[str]:
-    left = child(node, "left")
-    if left.type in ("identifier", "attribute"):
-        return [text(left)]
-    if left.type in ("pattern_list", "tuple_pattern", "list_pattern"):
-        return [text(part) for part in named(left)]
-    return []
-
-
-def _bound_otherwise(body: Node, name: str) -> bool:
-    for node in descendants(body, "for_statement", "as_pattern_target", "named_expression"):
-        if node.type == "for_statement":
-            bound = child(node, "left")
-        elif node.type == "named_expression":
-            bound = child(node, "name")
-        else:
-            bound = node
-        if any(text(part) == name for part in descendants(bound, "identifier")):
-            return True
-    return False
-
-
-def _local_function(function: FunctionValue, scope: Scope, name: str) -> FunctionValue | None:
-    for node in descendants(child(function.node, "body"), "function_definition"):
-        if text(child(node, "name")) == name:
-            return FunctionValue(name, node, scope)
-    return None
-
-
-def _local_import(interp: Interpreter, function: FunctionValue, name: str) -> Value:
-    for node in descendants(child(function.node, "body"), "import_statement", "import_from_statement"):
-        for local, imported in imports(node, function.module.package):
-            if local == name:
-                return interp.import_value(*imported)
-    return NotImplemented
 
 
 def _choose(interp: Interpreter, frame: Frame, binders: list[Node], name: str | None = None) -> Value:
@@ -324,9 +285,9 @@ def _bound_value(interp: Interpreter, frame: Frame, node: Node, name: str | None
     while right.type == "assignment":
         right = child(right, "right")
     value = evaluate(interp, frame, right)
-    targets = _targets(node)
-    if name is not None and len(targets) > 1:
-        return unpack(interp, frame, node, value, len(targets))[targets.index(name)]
+    names = targets(node)
+    if name is not None and len(names) > 1:
+        return unpack(interp, frame, node, value, len(names))[names.index(name)]
     return value
 
 

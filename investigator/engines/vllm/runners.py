@@ -7,6 +7,7 @@ from tree_sitter import Node
 
 from investigator.code import classes, lazy
 from investigator.code.interpreter import Frame
+from investigator.code.local_bindings import parameters_of
 from investigator.code.syntax import Place, descendants, enclosing, field, text
 from investigator.code.trace import Happening
 from investigator.code.values import (
@@ -148,7 +149,7 @@ def _reason_place(session: Session, method: str) -> Place | None:
 def _runner_checks(check: FunctionValue) -> list[Node]:
     """``self.NAME()`` statements that run under a condition about the runner."""
     found = []
-    receiver = next(lazy.parameters_of(check.node))[0]
+    receiver = next(parameters_of(check.node))[0]
     for call in descendants(field(check.node, "body"), "call"):
         callee = field(call, "function")
         if callee.type != "attribute" or text(field(callee, "object")) != receiver:

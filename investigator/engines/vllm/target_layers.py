@@ -15,6 +15,7 @@ from tree_sitter import Node
 from investigator.code import classes, lazy
 from investigator.code.follow import deepen
 from investigator.code.interpreter import Interpreter
+from investigator.code.local_bindings import parameters_of
 from investigator.code.program import Module
 from investigator.code.syntax import Place, descendants, field, named, text
 from investigator.code.trace import Event, Happening
@@ -237,7 +238,7 @@ def _run_forward(session: Session, holder: Instance, layers: int) -> tuple[Value
         "positions": Positions(),
     }
     arguments = {}
-    for name, _ in list(lazy.parameters_of(forward.node))[1:]:
+    for name, _ in list(parameters_of(forward.node))[1:]:
         arguments[name] = given.get(name, Unknown(f"argument {name} of forward"))
     result = interp.enter(forward, (holder,), arguments)
     if isinstance(result, Unknown):

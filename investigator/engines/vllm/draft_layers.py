@@ -1,0 +1,179 @@
+"""How each draft layer attends: the draft model is built, layer by layer, and its attentions read.
+
+The draft model's class is found in the registry by the checkpoint's architecture and its
+``__init__`` is followed. Every ``Attention(...)`` it makes is kept with the arguments it was
+given; what the attention makes of them (``per_layer_sliding_window``, else the cache
+config's window) is worked out from ``Attention.__init__`` itself.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from investigator.code import classes, lazy
+from investigator.code.follow import deepen
+from investigator.code.interpreter import Interpreter
+from investigator.code.syntax import Place
+from investigator.code.trace import Event, Happening
+from investigator.code.values import (
+    BudgetSpent,
+    ClassValue,
+    Instance,
+    Raised,
+    Unknown,
+    Value,
+    find_unknown,
+)
+from investigator.engines.interface import Step, Told
+from investigator.engines.vllm import roles, runners
+from investigator.engines.vllm.world import ASSUMPTIONS, Session, World
+from investigator.model import Known, NotKnown, Outcome, Refused, Runner, Unsupported
+
+ATTENTION = "Attention"
+ATTENTION_HINT = "vllm/model_executor/layers/attention/attention.py"
+WINDOW_KEYS = ("layer_types", "sliding_window", "swa_window_size", "use_swa")
+
+
+@dataclass(frozen=True)
+class Built:
+    """One draft attention: the object, where it was made, and its window as it computes."""
+
+    attention: Instance
+    place: Place
+    window: Value
+
+
+@dataclass
+class Builder:
+    """Stands in for the engine's attention class while the draft model is built."""
+
+    session: Session
+    built: list[Built] = field(default_factory=list)
+
+    def __call__(self, interp: Interpreter, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
+        """``Attention(*args, **kwargs)``: kept, and worked out on demand."""
+        cls = self.session.class_named(ATTENTION, ATTENTION_HINT)
+        if cls is None:
+            return Unknown(f"no class {ATTENTION} was found")
+        made = lazy.instance(interp, cls, lazy.bound(interp, cls, args, kwargs))
+        assert made.made_by is not None
+        self.built.append(Built(made, interp.stack[-1], made.made_by("sliding_window")))
+        return made
+
+
+@dataclass(frozen=True)
+class Draft:
+    """The draft model as built: its attentions in order, or why it could not be built."""
+
+    session: Session
+    built: tuple[Built, ...]
+    refused: Raised | None = None
+    unknown: str | None = None
+
+
+def build(world: World, runner: Runner, follow: frozenset[str] = frozenset()) -> Draft:
+    """Build the draft model on one runner."""
+    session = world.start(runner, follow=follow)
+    interp = session.interp
+    builder = Builder(session)
+    interp.natives[ATTENTION] = builder
+    interp.natives["get_rope"] = lambda *_: Unknown("rotary embedding")
+    cls = draft_class(session)
+    if cls is None:
+        names = world.checkpoint.draft.raw.get("architectures")
+        return Draft(session, (), unknown=f"the registry knows no draft model for {names}")
+    try:
+        interp.construct(cls, (), {"vllm_config": session.vllm_config, "prefix": ""}, None)
+    except Raised as raised:
+        return Draft(session, tuple(builder.built), refused=raised)
+    except BudgetSpent as spent:
+        return Draft(session, tuple(builder.built), unknown=str(spent))
+    return Draft(session, tuple(builder.built))
+
+
+def draft_class(session: Session) -> ClassValue | None:
+    """The class that the registry gives for the drafter's architecture."""
+    architectures = session.speculative_config.attributes["draft_model_config"].attributes["architectures"]
+    found = (roles.registered(session.interp, name) for name in architectures)
+    return next((cls for cls in found if cls is not None), None)
+
+
+@dataclass(frozen=True)
+class _Windows:
+    outcome: Outcome
+    steps: tuple[Step, ...] = ()
+    missing: Unknown | None = None
+
+
+def windows(world: World, runner: Runner) -> Told:
+    """``Known([w0, w1, ...])``: each draft layer's window in tokens, None where it sees everything."""
+    admission = runners.admission(world, runner)
+    if admission.place is not None:
+        step = Step(admission.place, f"the config check of runner {runner.value} lists it")
+        listed = admission.method_refused(world.checkpoint.method)
+        if listed is not None:
+            reason = f"runner {runner.value} does not take it: {listed}"
+            return Told(outcome=Unsupported(reason), steps=(step,))
+        if any("sliding" in reason for reason in admission.reasons):
+            return Told(outcome=Refused(admission.error or admission.reasons[0]), steps=(step,))
+    result = deepen(lambda follow: _windows(world, runner, follow), lambda found: found.missing)
+    return Told(outcome=result.outcome, steps=result.steps, assumptions=ASSUMPTIONS)
+
+
+def _windows(world: World, runner: Runner, follow: frozenset[str]) -> _Windows:
+    draft = build(world, runner, follow)
+    reads = tuple(Step(e.place, f"reads {e.name}") for e in window_reads(draft.session))
+    if draft.refused is not None:
+        raised = draft.refused
+        return _Windows(Refused(str(raised)), (*reads, Step(raised.stack[-1], "stops with an error")))
+    if draft.unknown is not None:
+        return _Windows(NotKnown(draft.unknown), reads)
+    wanted = world.checkpoint.num_draft_layers
+    if len(draft.built) != wanted:
+        skipped = _skipped(draft.session)
+        why = f"{len(draft.built)} attentions were seen made for {wanted} draft layers"
+        return _Windows(NotKnown(why), reads, skipped)
+    values = [built.window for built in draft.built]
+    missing = find_unknown(values)
+    places = dict.fromkeys(built.place for built in draft.built)
+    steps = (*reads, *(Step(place, "the draft layer's attention is made") for place in places))
+    if missing is not None:
+        return _Windows(NotKnown(f"the window of a draft layer: {missing}"), steps, missing)
+    return _Windows(Known(values), steps)
+
+
+def window_reads(session: Session) -> Iterator[Event]:
+    """Each place that reads a key which decides a layer's window, once."""
+    seen = set()
+    for event in session.interp.trace.of(Happening.READ):
+        label, _, key = event.name.rpartition(".")
+        if key in WINDOW_KEYS and label.startswith("draft config") and event.place not in seen:
+            seen.add(event.place)
+            yield event
+
+
+def _skipped(session: Session) -> Unknown | None:
+    """The last class of the tree that was left alone while the draft model was built."""
+    for event in session.interp.trace.of(Happening.SKIP):
+        if "Layer" in event.name or ATTENTION in event.name:
+            return Unknown(f"{event.name} was not followed", event.place, not_followed=event.name)
+    return None
+
+
+def causal_flags(draft: Draft) -> list[Value]:
+    """What each attention's owner keeps as ``causal``, where the engine keeps it per layer."""
+    flags = []
+    for built in draft.built:
+        owner = _owner(draft.session, built.attention)
+        flags.append(owner.attributes.get("causal", NotImplemented) if owner is not None else NotImplemented)
+    return flags
+
+
+def _owner(session: Session, attention: Instance) -> Instance | None:
+    for event in session.interp.trace.of(Happening.STORE):
+        owner, value = event.value
+        if value is attention:
+            return owner if isinstance(owner, Instance) else None
+    return None
+
+
+__all__ = ["Built", "Draft", "build", "causal_flags", "classes", "draft_class", "window_reads", "windows"]
