@@ -3,7 +3,11 @@
 import json
 import os
 import signal
+import subprocess
+import sys
 import threading
+import time
+from pathlib import Path
 
 import pytest
 
@@ -218,3 +222,29 @@ def test_a_defect_is_not_taken_for_a_finding(run):
 
     assert code == 3
     assert "a defect in this program: AssertionError: never here" in err
+
+
+def test_a_read_that_was_given_up_does_not_hold_the_process(tmp_path):
+    script = """
+import pytest
+from investigator import cli
+from tests.support.agents import FakeAgent
+from tests.support.assembly import assembly, engine_answers, install
+
+slow = assembly(agents=(FakeAgent("vllm", act=engine_answers), FakeAgent("hub", 30.0)))
+install(pytest.MonkeyPatch(), slow)
+cli.main(["--out", "found", "--deadline", "0.3"])
+"""
+    begun = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert time.monotonic() - begun < 20
+    assert done.returncode == 1
+    assert "agent hub failed: not finished after 0.3 s" in done.stdout
