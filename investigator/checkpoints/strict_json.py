@@ -70,6 +70,8 @@ def read_json(data: bytes, name: str) -> Json:
         )
     except json.JSONDecodeError as error:
         raise UsageError(f"{name} is not JSON: {error.msg} at line {error.lineno}", _ADVICE) from None
+    if "\\ud" in text.lower() and not _is_text(value):
+        raise UsageError(f"{name} holds half of a character (a lone surrogate)", _ADVICE)
     return value
 
 
@@ -80,6 +82,15 @@ def read_object(data: bytes, name: str) -> Mapping[str, Json]:
         kind = "a list" if isinstance(value, list) else type(value).__name__
         raise UsageError(f"{name} holds {kind} where an object was expected", _ADVICE)
     return value
+
+
+def _is_text(value: Json) -> bool:
+    """Whether its strings can be written; an escaped lone surrogate cannot."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _depth(text: str) -> int:

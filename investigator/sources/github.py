@@ -1,13 +1,13 @@
-"""Where a pull request's facts come from: GitHub, or a snapshot.
+"""Where a pull request's facts come from: GitHub, this machine's store, or a snapshot.
 
-``owner/repo#N`` is asked of GitHub unless the run is offline; when GitHub cannot be had, the
-snapshot is used and says so. The diff comes with a live answer only: a snapshot holds facts,
-never code.
+``owner/repo#N`` is asked of GitHub unless the run is offline; when GitHub cannot be had, what
+an earlier run kept is used, else the snapshot, and the output says so. A diff comes from GitHub
+only: a snapshot holds facts, never code.
 """
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Protocol
 
@@ -20,7 +20,8 @@ from investigator.sources.text_tree import TextTree, pretty_json
 FACTS = "pull-request.json"
 DIFF = "changes.diff"
 
-_REF = re.compile(r"([A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*)#([1-9][0-9]{0,8})\Z")
+REPO_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
+_REF = re.compile(rf"({REPO_NAME.pattern})#([1-9][0-9]{{0,8}})\Z")
 _URL = re.compile(r"https://[^/\s]+/([^/\s]+/[^/\s]+)/pull/([1-9][0-9]{0,8})(?:[/?#].*)?\Z")
 
 
@@ -46,11 +47,16 @@ class PullRequestRef:
 
 @dataclass(frozen=True, kw_only=True)
 class LivePullRequest:
-    """What GitHub said. ``diff`` None when it could not be had; ``notes`` says why."""
+    """What GitHub said. ``diff`` None when it could not be had; ``notes`` says what is missing.
+
+    ``base``: the base branch's commit. ``kept_at``: when it was kept, for an answer that comes
+    from this machine's store and not from GitHub.
+    """
 
     facts: PullRequestSnapshot
     diff: bytes | None = None
     base: str | None = None
+    kept_at: datetime | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -59,6 +65,10 @@ class GitHubClient(Protocol):
 
     def fetch(self, ref: PullRequestRef) -> LivePullRequest:
         """The pull request as it is now. Raises NotFoundError, SourceError or LimitError."""
+        ...
+
+    def cached(self, ref: PullRequestRef) -> LivePullRequest | None:
+        """What an earlier run kept on this machine; opens no socket."""
         ...
 
 
@@ -110,9 +120,13 @@ class PullRequestSource:
 
     def _kept(self, ref: PullRequestRef, source_id: str, why: SourceError | LimitError) -> FetchedPullRequest:
         snapshot = self._snapshots.pull_request(ref.repo, ref.number)
+        reason = "this run is offline" if isinstance(why, OfflineError) else str(why)
+        here = self._client.cached(ref) if self._client is not None else None
+        if here is not None and here.kept_at is not None:
+            note = f"{ref}: as of {here.kept_at:%Y-%m-%d}, kept on this machine: {reason}"
+            return _from_live(replace(here, notes=(note, *here.notes)), snapshot, ref, source_id)
         if snapshot is None:
             raise why
-        reason = "this run is offline" if isinstance(why, OfflineError) else str(why)
         source = _source(
             ref,
             source_id,
@@ -133,14 +147,13 @@ def _from_live(
     """GitHub's facts; what only a person can say (effect, relations) comes from the record."""
     facts = live.facts
     if recorded is not None:
-        known = {field: getattr(recorded, field) for field in ("effect", "relations", "repairs")}
-        facts = PullRequestSnapshot(**{**vars(facts), **known})
+        facts = replace(facts, effect=recorded.effect, relations=recorded.relations, repairs=recorded.repairs)
     source = _source(
         ref,
         source_id,
         revision=facts.head or "head",
-        origin=Origin.LIVE,
-        retrieved_at=datetime.now(UTC),
+        origin=Origin.CACHE if live.kept_at else Origin.LIVE,
+        retrieved_at=live.kept_at or datetime.now(UTC),
         note="; ".join(live.notes) or None,
     )
     contents = {FACTS: _facts_text(facts)} | ({DIFF: live.diff} if live.diff is not None else {})

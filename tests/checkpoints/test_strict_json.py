@@ -7,13 +7,13 @@ from investigator.errors import InvestigateError, LimitError, UsageError
 
 
 def test_plain_json_is_read() -> None:
-    text = '{"ids": [1, 16], "eps": 1e-6, "window": null, "name": "\\u00e9 { [ \\""}'
+    text = '{"ids": [1, 16], "eps": 1e-6, "window": null, "name": "\\u00e9 \\ud83d\\ude00 { [ \\""}'
 
     assert read_json(text.encode(), "config.json") == {
         "ids": [1, 16],
         "eps": 1e-6,
         "window": None,
-        "name": 'é { [ "',
+        "name": 'é 😀 { [ "',
     }
 
 
@@ -34,6 +34,7 @@ def test_a_byte_order_mark_is_no_error() -> None:
         (b'{"a": 1e999}', LimitError, "too large"),
         (b'{"a": 1234567890123456789}', LimitError, "19 digits"),
         (b'{"x": {"a": 1, "b": 2, "a": 3}}', UsageError, "the key 'a' twice"),
+        (rb'{"name": "\ud83d"}', UsageError, "half of a character"),
         (b"[" * 65 + b"]" * 65, LimitError, "deeper than 64"),
         (b"[" * 200_000, LimitError, "deeper than 64"),
         (b" " * (MAX_BYTES + 1), LimitError, "4,194,305 bytes"),
