@@ -518,6 +518,18 @@ def _super(interp: Interpreter, frame: Frame, node: Node, arguments: Node) -> Va
     return Super(function.owner, frame.receiver)
 
 
+def _yield(interp: Interpreter, frame: Frame, node: Node) -> Value:
+    interp.journal.touch(frame.yielded)
+    parts = named(node)
+    value = evaluate(interp, frame, parts[0]) if parts else None
+    if any(part.type == "from" for part in node.children):
+        inside = native.iterate(interp, frame, node, value)
+        frame.yielded.extend([spread(inside)] if isinstance(inside, Unknown) else inside)
+    else:
+        frame.yielded.append(value)
+    return Unknown("what is sent into a generator", frame.module.place(node))
+
+
 def _lambda(interp: Interpreter, frame: Frame, node: Node) -> Value:
     return FunctionValue("<lambda>", node, frame.scope)
 
@@ -688,6 +700,7 @@ _HANDLERS: dict[str, Callable[[Interpreter, Frame, Node], Value]] = {
     "slice": _slice,
     "call": _call,
     "lambda": _lambda,
+    "yield": _yield,
     "named_expression": _walrus,
     "parenthesized_expression": _parenthesized,
     "list_comprehension": _comprehension,

@@ -70,6 +70,8 @@ class Frame:
     function: FunctionValue | None = None
     receiver: Value = None
     deferred: list[Deferred] = field(default_factory=list)
+    yielded: list[Value] = field(default_factory=list)
+    """What a generator has yielded so far; a generator is run to its end when it is called."""
 
     @property
     def module(self) -> Module:

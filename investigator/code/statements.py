@@ -66,7 +66,7 @@ def run_function(
             value = join_values(value, deferred.signal.value, deferred.because)
     settle(interp, frame, 0, lambda deferred: True)
     if _is_generator(body):
-        return Unknown(f"{function.qualified_name} is a generator", function.module.place(function.node))
+        return frame.yielded
     return value
 
 

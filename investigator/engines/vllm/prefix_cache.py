@@ -1,0 +1,254 @@
+"""What the prefix cache drops: the EAGLE rule, followed from the scheduler to the coordinator.
+
+``Scheduler.__init__`` works out a flag from predicates of the speculative config and hands it
+to the KV-cache manager; the manager hands it to a coordinator; the coordinator drops the last
+matched block of the groups that are flagged, and where no group is flagged and the flag is
+set, of every group. The chain is followed with the groups that this case has.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tree_sitter import Node
+
+from investigator.code import lazy
+from investigator.code.follow import deepen
+from investigator.code.interpreter import Frame
+from investigator.code.syntax import Place, descendants, field, named, text
+from investigator.code.trace import Event, Happening
+from investigator.code.values import (
+    BudgetSpent,
+    FunctionValue,
+    Instance,
+    Raised,
+    Unknown,
+    Value,
+    find_unknown,
+)
+from investigator.engines.interface import Step, Told
+from investigator.engines.vllm import roles
+from investigator.engines.vllm.world import ASSUMPTIONS, Session, World
+from investigator.model import Known, NotKnown, Outcome, Refused
+
+SCHEDULER = "vllm/v1/core/sched/scheduler.py"
+SPECS = "vllm/v1/kv_cache_interface.py"
+ANNOTATORS = ("vllm/v1/core/kv_cache_utils.py", "vllm/v1/core/kv_cache_planning.py")
+ARGUMENTS = "vllm/engine/arg_utils.py"
+FLAG = "is_eagle_group"
+
+
+def dropped_groups(world: World) -> Told:
+    """``Known([name, ...])``: the KV-cache groups whose last matched block is dropped."""
+    result = deepen(lambda follow: _dropped(world, follow), lambda found: found.missing)
+    caching = prefix_caching_default(world)
+    return Told(
+        outcome=result.outcome,
+        steps=result.steps,
+        assumptions=ASSUMPTIONS,
+        live=caching,
+        note="" if caching is None else f"prefix caching is {'on' if caching else 'off'} by default",
+    )
+
+
+@dataclass(frozen=True)
+class _Dropped:
+    outcome: Outcome
+    steps: tuple[Step, ...] = ()
+    missing: Unknown | None = None
+
+
+def _dropped(world: World, follow: frozenset[str]) -> _Dropped:
+    session = world.start(follow=follow)
+    try:
+        groups = _groups(session)
+        unknown = _annotate(session, groups)
+        if unknown is not None:
+            return _Dropped(NotKnown(f"which groups are flagged: {unknown}"), missing=unknown)
+        ids = _flagged(session, groups)
+    except Raised as raised:
+        return _Dropped(Refused(str(raised)), (Step(raised.stack[-1], "raises"),))
+    except BudgetSpent as spent:
+        return _Dropped(NotKnown(str(spent)))
+    steps = tuple(_chain(session))
+    if (missing := find_unknown(ids)) is not None:
+        return _Dropped(NotKnown(f"which groups drop a block: {missing}"), steps, missing)
+    if not isinstance(ids, (set, list, tuple, frozenset)):
+        return _Dropped(NotKnown(f"the coordinator's groups come out as {ids!r}"), steps)
+    names = [group.attributes["layer_names"][0] for group in groups]
+    return _Dropped(Known([names[i] for i in sorted(ids)]), steps)
+
+
+def _groups(session: Session) -> list[Instance]:
+    """The KV-cache groups of this case: the target's attention, its recurrent layers where it
+    has any, and the drafter's."""
+    names = ["target attention"]
+    if session.interp.truth(session.model_config.attributes["is_hybrid"]) is True:
+        names.append("target recurrent")
+    names.append("draft attention")
+    spec = session.class_named("FullAttentionSpec", SPECS)
+    return [
+        Instance(
+            None,
+            {
+                "layer_names": [name],
+                "kv_cache_spec": Instance(spec, {"block_size": 16, "is_draft": "draft" in name}),
+                FLAG: False,
+            },
+            complete=False,
+            label="kv cache group",
+        )
+        for name in names
+    ]
+
+
+# -- which groups are flagged before the coordinator sees them -------------------------
+
+
+def _annotate(session: Session, groups: list[Instance]) -> Unknown | None:
+    """Run the functions that flag groups, as far as control reaches their flags."""
+    interp = session.interp
+    specs = {group.attributes["layer_names"][0]: group.attributes["kv_cache_spec"] for group in groups}
+    for function, node in _annotators(session):
+        given: dict[str, Value] = {"kv_cache_groups": groups, "groups": groups, "kv_cache_spec": specs}
+        supply = _supplying(session, given)
+        if lazy.reached(interp, function, node, None, supply) is False:
+            continue
+        arguments = {}
+        for name, kind in interp.local_bindings(function).parameters.items():
+            value = supply(name, kind)
+            arguments[name] = _from_callers(session, function, name, supply) if value is NotImplemented else value
+        interp.enter(function, (), arguments)
+    return find_unknown([group.attributes[FLAG] for group in groups])
+
+
+def _from_callers(session: Session, function: FunctionValue, name: str, supply: lazy.Supply) -> Value:
+    """What the functions of the same file pass for a parameter, where they all pass the same."""
+    interp = session.interp
+    default = interp.local_bindings(function).defaults.get(name)
+    passed: list[Value] = []
+    for caller in roles.functions(interp, function.module):
+        for call in roles.calls(caller, function.name):
+            given = [
+                field(argument, "value")
+                for argument in named(field(call, "arguments"))
+                if argument.type == "keyword_argument" and text(field(argument, "name")) == name
+            ]
+            if given:
+                passed.append(lazy.value_at(interp, caller, given[0], None, supply))
+            elif default is not None:
+                passed.append(lazy.value_at(interp, function, default, None, supply))
+    missing = find_unknown(passed)
+    if missing is None and passed and all(value == passed[0] for value in passed):
+        return passed[0]
+    return missing or Unknown(f"argument {name} of {function.qualified_name} differs by caller")
+
+
+def _annotators(session: Session) -> Iterator[tuple[FunctionValue, Node]]:
+    interp = session.interp
+    for module in interp.program.mentioning([f".{FLAG} = "], ANNOTATORS):
+        for function in roles.functions(interp, module):
+            for node in descendants(field(function.node, "body"), "assignment"):
+                left = field(node, "left")
+                if left.type == "attribute" and text(field(left, "attribute")) == FLAG:
+                    yield function, node
+                    break
+
+
+def _supplying(session: Session, given: dict[str, Value]) -> lazy.Supply:
+    def supply(name: str, annotation: str) -> Value:
+        return given[name] if name in given else session.supply(name, annotation)
+
+    return supply
+
+
+# -- the chain -------------------------------------------------------------------------
+
+
+def _flagged(session: Session, groups: list[Instance]) -> Value:
+    """The ids of the groups that the coordinator drops a block of."""
+    interp = session.interp
+    cls = session.class_named("Scheduler", SCHEDULER)
+    if cls is None:
+        return Unknown("no class Scheduler was found")
+    config = Instance(
+        None, {"kv_cache_groups": groups, "num_blocks": 1024}, complete=False, label="kv cache config"
+    )
+    cache = session.vllm_config.attributes["cache_config"]
+    cache.attributes["enable_prefix_caching"] = True
+    supply = _supplying(session, {"kv_cache_config": config, "block_size": 16, "hash_block_size": 16})
+    scheduler = lazy.instance(interp, cls, supply, label="scheduler")
+    frame = Frame(interp.globals_of(cls.module))
+    manager = interp.attribute(frame, cls.node, scheduler, "kv_cache_manager")
+    if not isinstance(manager, Instance):
+        return find_unknown(manager) or Unknown("the scheduler's KV-cache manager")
+    coordinator = interp.attribute(frame, cls.node, manager, "coordinator")
+    if not isinstance(coordinator, Instance):
+        return find_unknown(coordinator) or Unknown("the KV-cache manager's coordinator")
+    names = [name for name in coordinator.attributes if name.endswith("eagle_group_ids")]
+    if not names:
+        return Unknown("the coordinator keeps no set of flagged groups")
+    # A coordinator that keeps both the flagged groups and those that drop names the latter so.
+    chosen = next((name for name in names if name.startswith("drop")), names[0])
+    return coordinator.attributes[chosen]
+
+
+def _chain(session: Session) -> Iterator[Step]:
+    """Predicate, scheduler, coordinator: each once, in the order in which the flag travels."""
+    trace = session.interp.trace
+    predicates = [e for e in trace.of(Happening.RETURN) if e.name.startswith("SpeculativeConfig.")]
+    for event in _once(predicates):
+        yield Step(event.place, f"{event.name}() is {event.value}")
+    handed = next((e for e in trace.of(Happening.CALL) if e.name == "KVCacheManager.__init__"), None)
+    if handed is not None:
+        yield Step(_keyword_place(session, handed), "the scheduler hands it to the KV-cache manager")
+    for event in _once([e for e in trace.of(Happening.BRANCH) if "eagle_group_ids" in e.name]):
+        taken = "flags every group" if event.value else "flags no further group"
+        yield Step(event.place, f"the coordinator {taken}")
+
+
+def _once(events: list[Event]) -> Iterator[Event]:
+    seen = set()
+    for event in events:
+        if event.place not in seen:
+            seen.add(event.place)
+            yield event
+
+
+def _keyword_place(session: Session, call: Event) -> Place:
+    """The line of the manager's construction that carries the flag."""
+    outer = call.stack[-2] if len(call.stack) > 1 else call.place
+    module = session.interp.program.module_at(outer.path)
+    if module is None:
+        return outer
+    for node in descendants(module.file.root, "keyword_argument"):
+        line = node.start_point.row + 1
+        if outer.line <= line <= outer.end_line and "eagle" in text(field(node, "name")):
+            return module.place(node)
+    return outer
+
+
+# -- is it live? -----------------------------------------------------------------------
+
+
+def prefix_caching_default(world: World) -> bool | None:
+    """Whether prefix caching is on when nobody sets it; None when that is not decided."""
+    session = world.start()
+    interp = session.interp
+    cls = session.class_named("EngineArgs", ARGUMENTS)
+    if cls is None:
+        return None
+    session.model_config.attributes.setdefault("pooler_config", None)
+    for method in roles.methods(interp, cls):
+        for node in descendants(field(method.node, "body"), "assignment"):
+            left, right = field(node, "left"), node.child_by_field_name("right")
+            if left.type != "attribute" or text(field(left, "attribute")) != "enable_prefix_caching":
+                continue
+            if right is None or right.type in ("true", "false"):
+                continue
+            receiver = Instance(cls, {"enable_prefix_caching": None}, complete=False, label="engine arguments")
+            try:
+                if lazy.reached(interp, method, node, receiver, session.supply) is not False:
+                    return interp.truth(lazy.value_at(interp, method, right, receiver, session.supply))
+            except (Raised, BudgetSpent):
+                return None
+    return None
