@@ -169,12 +169,14 @@ def _ask(proposer: Found) -> Iterator[Edit]:
 def _stale_comment(pen: Pen, value: Node) -> Iterator[Edit]:
     """A comment on the value's line that says what is not so any more."""
     argument = value.parent
-    following = argument.next_sibling if argument is not None else None
+    if argument is None:
+        return
+    following = argument.next_sibling
     while following is not None and following.start_point.row == value.start_point.row:
         if following.type == "comment" and KEY in text(following):
-            before = following.prev_sibling
-            assert before is not None
-            yield Edit(pen.file.path, before.end_byte, following.end_byte, b"")
+            before = following.prev_sibling or argument
+            end = following.start_byte + len((following.text or b"").rstrip())
+            yield Edit(pen.file.path, before.end_byte, end, b"")
         following = following.next_sibling
 
 
