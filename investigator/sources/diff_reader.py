@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from io import StringIO
+from itertools import pairwise
 
 from investigator.errors import LimitError, SourceError
 
@@ -107,8 +108,7 @@ def read_diff(diff: bytes, what: str) -> tuple[ChangedFile, ...]:
         raise SourceError(f"{what}: what came is no diff in git's form", "look at it in a browser")
     # A line of a hunk begins with a mark, so none of them can look like a section's start.
     files = tuple(
-        _read_section(diff[start:end].decode("latin-1"))
-        for start, end in zip(starts, [*starts[1:], len(diff)], strict=True)
+        _read_section(diff[start:end].decode("latin-1")) for start, end in pairwise([*starts, len(diff)])
     )
     seen: set[str] = set()
     for file in files:

@@ -13,11 +13,11 @@ from datetime import datetime
 from investigator.checkpoints.fields import Fields
 from investigator.errors import InvestigateError, SourceError, UsageError
 from investigator.model import Json
-from investigator.sources.github import REPO_NAME, LivePullRequest, PullRequestRef
+from investigator.sources.github import REPO_NAME, LivePullRequest, PullRequestRef, PullRequestSource
 from investigator.sources.github_api import GitHubApi
 from investigator.sources.github_change import ChangeFetcher, files_of
 from investigator.sources.github_settings import GitHubSettings
-from investigator.sources.reachable import check_reachable
+from investigator.sources.reachable import Reachable
 from investigator.sources.snapshots import PullRequestSnapshot
 from investigator.sources.store import Store
 from investigator.sources.transport import Transport
@@ -42,12 +42,13 @@ class LiveGitHub:
         self._transport = transport
         self._store = store
         self._sleep = sleep
+        self._server = Reachable(settings.api_url, settings.connect_timeout, "GitHub")
         self._now = now
 
     def fetch(self, ref: PullRequestRef) -> LivePullRequest:
         """The pull request as it is now. Raises NotFoundError, SourceError or LimitError."""
         if not self._settings.proxied:
-            check_reachable(self._settings.api_url, self._settings.connect_timeout, "GitHub")
+            self._server.check()
         api = GitHubApi(self._settings, self._transport, sleep=self._sleep, now=self._now)
         kept, etag = self._kept(ref)
         reply = api.get(f"/repos/{ref.repo}/pulls/{ref.number}", str(ref), etag=etag)
@@ -147,3 +148,14 @@ def _file_count(data: Json) -> int | None:
     """How many files GitHub says it changes."""
     count = data.get("changed_files") if isinstance(data, Mapping) else None
     return count if isinstance(count, int) and not isinstance(count, bool) and count >= 0 else None
+
+
+def pull_request_source(
+    transport: Transport, store: Store, environment: Mapping[str, str]
+) -> PullRequestSource:
+    """The usual way to pull requests: GitHub as the environment names it, the store, the snapshots.
+
+    Raises UsageError for an address that a token must not be sent to.
+    """
+    client = LiveGitHub(GitHubSettings.from_environment(environment), transport, store)
+    return PullRequestSource(offline=transport.offline, client=client)

@@ -24,10 +24,10 @@ from investigator.errors import (
     SourceError,
 )
 from investigator.model import Origin
-from investigator.sources.hub import CONFIG, HubModel
+from investigator.sources.hub import CONFIG, HubModel, HubSource
 from investigator.sources.hub_errors import Busy, translate
 from investigator.sources.hub_settings import HubSettings
-from investigator.sources.reachable import check_reachable
+from investigator.sources.reachable import Reachable
 from investigator.sources.safetensors_header import read_header
 from investigator.sources.transport import Credential, Transport
 
@@ -62,6 +62,7 @@ class LiveHub:
         self._settings = settings
         self._transport = transport
         self._sleep = sleep
+        self._server = Reachable(settings.endpoint, settings.connect_timeout, "the Hugging Face Hub")
 
     def fetch(self, repo: str, revision: str | None, *, shapes: bool = False) -> HubModel:
         """The repository as it is now, pinned to its commit.
@@ -71,7 +72,7 @@ class LiveHub:
         """
         settings = self._settings
         if not settings.proxied:
-            check_reachable(settings.endpoint, settings.connect_timeout, "the Hugging Face Hub")
+            self._server.check()
         until = time.monotonic() + settings.seconds
         api = self._api()
         info = self._ask(partial(self._info, api, repo, revision), repo, revision, until)
@@ -239,3 +240,13 @@ def _strings(value: Any) -> tuple[str, ...]:
     """A card's field that may be one string or a list of them, each cut at 200 characters."""
     items = value if isinstance(value, list) else [value]
     return tuple(item[:200] for item in items if isinstance(item, str))[:20]
+
+
+def hub_source(transport: Transport, environment: Mapping[str, str]) -> HubSource:
+    """The usual way to configs: the Hub as the environment names it, its cache, the snapshots.
+
+    Offline when the transport is, or when ``HF_HUB_OFFLINE`` says so. Raises UsageError.
+    """
+    asked_offline = environment.get("HF_HUB_OFFLINE", "").lower() in ("1", "true", "yes", "on")
+    client = LiveHub(HubSettings.from_environment(environment), transport)
+    return HubSource(offline=transport.offline or asked_offline, client=client)

@@ -7,6 +7,27 @@ from urllib.parse import urlsplit
 from investigator.errors import SourceError
 
 
+class Reachable:
+    """One server, tried once: when it cannot be reached, later questions fail at once."""
+
+    def __init__(self, url: str, seconds: float, what: str) -> None:
+        self._place = (url, seconds, what)
+        self._lock = threading.Lock()
+        self._found: bool | SourceError | None = None
+
+    def check(self) -> None:
+        """Return when the server could be connected to. Raises SourceError."""
+        with self._lock:
+            if self._found is None:
+                try:
+                    check_reachable(*self._place)
+                    self._found = True
+                except SourceError as error:
+                    self._found = error
+        if isinstance(self._found, SourceError):
+            raise SourceError(str(self._found), self._found.advice)
+
+
 def check_reachable(url: str, seconds: float, what: str) -> None:
     """Return when a connection to ``url`` opens within ``seconds``; else raise SourceError.
 
