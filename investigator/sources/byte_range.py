@@ -102,24 +102,23 @@ class RemoteBytes:
     def tail(self, length: int) -> bytes:
         """The last ``length`` bytes, or all when there are fewer."""
         if self._whole is None:
-            asked = (
-                f"bytes=-{length}"
-                if self._size is None
-                else f"bytes={max(0, self._size - length)}-{self._size - 1}"
-            )
-            got = self._ranged(asked, length)
+            got = self._ranged(f"bytes=-{length}", length, may_refuse=True) if self._size is None else None
+            if got is None and self._size is None:  # a server that cannot count from the end
+                self._ranged("bytes=0-0", 1)
+            if got is None and self._whole is None:
+                assert self._size is not None
+                got = self._ranged(f"bytes={max(0, self._size - length)}-{self._size - 1}", length)
             if got is not None:
                 first, data = got
                 if first + len(data) != self.size:
-                    raise self._lies(
-                        f"asked for the end, it sends {first}-{first + len(data) - 1} of {self.size}"
-                    )
+                    end = first + len(data) - 1
+                    raise self._lies(f"asked for the end, it sends {first}-{end} of {self.size}")
                 return data
         assert self._whole is not None
         return self._whole[-length:]
 
-    def _ranged(self, asked: str, length: int) -> tuple[int, bytes] | None:
-        """First position and bytes of a range; None when the whole file was taken instead."""
+    def _ranged(self, asked: str, length: int, may_refuse: bool = False) -> tuple[int, bytes] | None:
+        """First position and bytes of a range; None when the whole file was taken, or it was refused."""
         try:
             answer = self._transport.get(
                 self._url,
@@ -134,9 +133,11 @@ class RemoteBytes:
             raise SourceError(
                 f"{self._what}: {urlsplit(self._url).hostname} does not serve parts of a file (HTTP ranges), "
                 "and the whole wheel is too large to fetch",
-                "use another index, or unpack the wheel and give its folder with path:",
+                "use another index, or unpack the wheel and name its folder with path:",
             ) from error
         if answer.status == 416:
+            if may_refuse:
+                return None
             raise self._lies(f"it refuses {asked}")
         if answer.status == 200:
             if self._size is not None and len(answer.body) != self._size:

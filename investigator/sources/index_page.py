@@ -2,11 +2,11 @@
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 from urllib.request import url2pathname
 
@@ -142,6 +142,7 @@ def public(url: str) -> str:
 
 
 def wheel_to_json(wheel: WheelFile) -> Json:
+    """A wheel as it is kept."""
     return {
         "filename": wheel.filename,
         "url": public(wheel.url),
@@ -156,11 +157,11 @@ def wheel_to_json(wheel: WheelFile) -> Json:
     }
 
 
-def wheel_from_json(value: Json) -> WheelFile:
-    assert isinstance(value, Mapping)
-    fields = dict(value)
-    uploaded = fields.pop("uploaded")
-    return WheelFile(
-        uploaded=datetime.fromisoformat(uploaded) if isinstance(uploaded, str) else None,
-        **fields,  # type: ignore[arg-type]
-    )
+def wheel_from_json(value: Json) -> WheelFile | None:
+    """The wheel that was kept; None for a value of another shape, which counts as a miss."""
+    try:
+        fields: Any = dict(value)  # type: ignore[arg-type]
+        uploaded = fields.pop("uploaded")
+        return WheelFile(uploaded=datetime.fromisoformat(uploaded) if uploaded else None, **fields)
+    except (KeyError, TypeError, ValueError):
+        return None

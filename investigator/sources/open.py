@@ -6,11 +6,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from investigator.case import EngineKind, EngineSpec
-from investigator.errors import UsageError
+from investigator.errors import IntegrityError, NotFoundError, UsageError
 from investigator.events import EventSink, ignore
 from investigator.sources.folder import open_folder
 from investigator.sources.git_remote import open_remote
 from investigator.sources.git_tree import open_local
+from investigator.sources.index_page import WheelFile
 from investigator.sources.installation import open_installation
 from investigator.sources.interface import Tree
 from investigator.sources.package_index import PackageIndex
@@ -88,10 +89,24 @@ def open_engine(spec: EngineSpec, workspace: Workspace) -> Tree:
 
 
 def open_release(name: str, version: str, workspace: Workspace) -> Tree:
-    """The files of a release on the package index, read member by member."""
+    """The files of a release on the package index, read member by member.
+
+    What was kept of an earlier run is believed as long as it leads to a sound wheel.
+    """
     index = workspace.index
-    wheel = index.wheel(name, version)
-    return open_wheel(wheel, name, workspace.transport, workspace.store, index.credential_for(wheel.url))
+    kept = index.kept_wheel(name, version)
+    if kept is not None:
+        try:
+            return _open_wheel(kept, name, workspace)
+        except (NotFoundError, IntegrityError):
+            if workspace.offline:
+                raise
+    return _open_wheel(index.wheel(name, version, fresh=kept is not None), name, workspace)
+
+
+def _open_wheel(wheel: WheelFile, name: str, workspace: Workspace) -> Tree:
+    credential = workspace.index.credential_for(wheel.url)
+    return open_wheel(wheel, name, workspace.transport, workspace.store, credential)
 
 
 def open_package(requirement: str, workspace: Workspace) -> Tree:

@@ -15,7 +15,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
-from investigator.errors import InvestigateError, NotFoundError, SourceError, UsageError
+from investigator.errors import NotFoundError, OfflineError, SourceError, UsageError
 from investigator.events import Event, EventKind, EventSink, ignore
 from investigator.model import Json
 from investigator.sources.index_page import (
@@ -81,35 +81,48 @@ class PackageIndex:
 
         Raises UsageError when no index knows the project, OfflineError, SourceError.
         """
-        return _by_version(self._files(name, fresh=False)[0])
+        return _by_version(self._listing(name, fresh=False).files)
 
-    def release(self, name: str, version: str) -> Release:
-        """The release of exactly this version. Raises UsageError, naming the nearest ones."""
+    def release(self, name: str, version: str, *, fresh: bool = False) -> Release:
+        """The release of exactly this version; with ``fresh``, by a list that is fetched now.
+
+        Raises UsageError, naming the nearest ones; OfflineError when the list that was kept may
+        be too old to know it; SourceError when an index that may have it does not answer.
+        """
         wanted = _version(version, name)
-        releases: tuple[Release, ...] = ()
-        for fresh in (False, True):
-            files, kept = self._files(name, fresh=fresh)
-            releases = _by_version(files)
-            found = [r for r in releases if Version(r.version) == wanted]
-            found = found or [r for r in releases if Version(Version(r.version).public) == wanted]
-            if found:
-                return found[-1]
-            if not kept or self._transport.offline:
-                break
-        raise UsageError(
-            f"there is no release {name}=={version} with a wheel", nearest_releases(releases, wanted)
-        )
+        listing = self._listing(name, fresh=fresh)
+        found = _find(listing, wanted)
+        if found is None and listing.kept and not self._transport.offline:
+            listing = self._listing(name, fresh=True)
+            found = _find(listing, wanted)
+        if found is not None:
+            return found
+        if listing.failures:
+            raise listing.failures[0]
+        nearest = nearest_releases(_by_version(listing.files), wanted)
+        if listing.kept:
+            raise OfflineError(
+                f"{name}=={version} is not in the list that was kept, and this run is offline",
+                f"run without --offline to see whether it is there by now; {nearest}",
+            )
+        raise UsageError(f"there is no release {name}=={version} with a wheel", nearest)
 
-    def wheel(self, name: str, version: str) -> WheelFile:
-        """The wheel of a release that is read. Kept for good: a released file never changes."""
-        key = f"{canonicalize_name(name)}=={version} from {self._fingerprint()}"
-        kept = self._store.record("wheel-choice", key)
-        if kept is not None:
-            return wheel_from_json(kept)
-        wheel = self.release(name, version).best_wheel()
+    def wheel(self, name: str, version: str, *, fresh: bool = False) -> WheelFile:
+        """The wheel of a release that is read; with ``fresh``, by a list that is fetched now.
+
+        The choice is kept for good: a released file never changes.
+        """
+        wheel = self.release(name, version, fresh=fresh).best_wheel()
         if urlsplit(wheel.url).scheme != "file":
-            self._store.keep("wheel-choice", key, wheel_to_json(wheel))
+            self._store.keep("wheel-choice", self._key(name, version), wheel_to_json(wheel))
         return wheel
+
+    def kept_wheel(self, name: str, version: str) -> WheelFile | None:
+        """The wheel that was chosen for this release in an earlier run, if any."""
+        return wheel_from_json(self._store.record("wheel-choice", self._key(name, version)))
+
+    def _key(self, name: str, version: str) -> str:
+        return f"{canonicalize_name(name)}=={version} from {self._fingerprint()}"
 
     def credential_for(self, url: str) -> Credential | None:
         """User and password that pip's settings give for this URL's origin."""
@@ -139,15 +152,15 @@ class PackageIndex:
         named = [public(url) for url in (*indexes, *settings.find_links)]
         return hashlib.sha256("\n".join(named).encode()).hexdigest()[:16]
 
-    def _files(self, name: str, *, fresh: bool) -> tuple[tuple[WheelFile, ...], bool]:
-        """All wheels of a project, and whether (some of) the list is a kept one."""
+    def _listing(self, name: str, *, fresh: bool) -> "_Listing":
+        """All wheels of a project over all indexes. One index that fails does not hide the others."""
         project = canonicalize_name(name)
         files: dict[str, WheelFile] = {}
-        failures: list[InvestigateError] = []
+        failures: list[SourceError] = []
         kept = known = False
         for base in self._indexes():
             try:
-                listing, from_store = self._page(base, project, fresh=fresh)
+                listed, from_store = self._page(base, project, fresh=fresh)
             except NotFoundError:
                 continue
             except SourceError as error:
@@ -155,7 +168,7 @@ class PackageIndex:
                 continue
             known = True
             kept = kept or from_store
-            for file in listing:
+            for file in listed:
                 files.setdefault(file.filename, file)
         for file in find_links(self._settings.find_links, project):
             files.setdefault(file.filename, file)
@@ -170,7 +183,7 @@ class PackageIndex:
                 f"the package index has no project {name!r}",
                 "check the name, and pip's index-url and extra-index-url settings (`pip config list`)",
             )
-        return tuple(files.values()), kept
+        return _Listing(tuple(files.values()), kept, tuple(failures))
 
     def _page(self, base: str, project: str, *, fresh: bool) -> tuple[tuple[WheelFile, ...], bool]:
         url = f"{base.rstrip('/')}/{project}/"
@@ -180,8 +193,11 @@ class PackageIndex:
         entry = self._store.entry("project-page", key)
         if entry is not None and isinstance(entry.value, list):
             age = datetime.now(UTC) - entry.kept_at
-            if self._transport.offline or (not fresh and timedelta(0) <= age < LISTING_AGE):
-                return tuple(wheel_from_json(row) for row in entry.value), True
+            kept = [wheel_from_json(row) for row in entry.value]
+            if None not in kept and (
+                self._transport.offline or (not fresh and timedelta(0) <= age < LISTING_AGE)
+            ):
+                return tuple(file for file in kept if file is not None), True
         files = self._fetch(url, project)
         self._store.keep("project-page", key, [wheel_to_json(file) for file in files])
         return files, False
@@ -199,6 +215,24 @@ class PackageIndex:
         )
         kind = answer.headers.get("content-type", "text/html")
         return parse_page(answer.body, kind, answer.url, project)
+
+
+@dataclass(frozen=True)
+class _Listing:
+    """A project's wheels; ``kept``: (some of) the list comes from the store."""
+
+    files: tuple[WheelFile, ...]
+    kept: bool
+    failures: tuple[SourceError, ...]
+
+
+def _find(listing: _Listing, wanted: Version) -> Release | None:
+    """The release of this version, else one that differs from it in its local label alone."""
+    releases = _by_version(listing.files)
+    exact = [r for r in releases if Version(r.version) == wanted]
+    local = [r for r in releases if Version(Version(r.version).public) == wanted]
+    found = exact or local
+    return found[-1] if found else None
 
 
 def nearest_releases(releases: Iterable[Release], wanted: Version, count: int = 2) -> str:

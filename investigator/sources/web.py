@@ -115,7 +115,7 @@ def redirect_target(here: SplitResult, location: str, same_host: bool, what: str
         refused = "it points into a private network"
     if refused:
         raise SourceError(
-            f"{what}: {here.hostname} redirects to {location.rpartition('@')[2][:200]!r}, "
+            f"{what}: {here.hostname} redirects to {location.rpartition('@')[2].partition('?')[0][:200]!r}, "
             f"which is not followed: {refused}",
             "if that place is right, name it directly",
         )

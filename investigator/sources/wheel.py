@@ -7,8 +7,10 @@ far are in the store.
 
 import threading
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 from urllib.parse import urlsplit
 
 from packaging.utils import canonicalize_name
@@ -80,36 +82,42 @@ class WheelTree:
         """The file, checked against RECORD."""
         sha256 = self.digest(path)
         data = self._store.blob(sha256)
-        if data is None:
-            with self._lock:
-                data = self._store.blob(sha256) or self._fetch([path])[path]
+        if data is not None:
+            return data
+        member = self._directory.members[path]
+        if not _fits(member):
+            raise LimitError(
+                f"{self._source.name}: {path} is {member.size} bytes, over the limit for one file",
+                "it is not read",
+            )
+        with self._lock:
+            data = self._store.blob(sha256)
+            if data is None:
+                end = min(member.limit, member.least_end + SLACK)
+                data = self._unpack(member, self._file.read(member.start, end))
         return data
 
     def prefetch(self, paths: Iterable[str]) -> None:
-        """Fetch the files that the store lacks, neighbours together."""
-        wanted = [
-            p for p in dict.fromkeys(paths) if p in self._directory.hashes and p in self._directory.members
-        ]
+        """Fetch the files that the store lacks, neighbours together.
+
+        A file that turns out damaged or too large is left for :meth:`read` to tell of.
+        """
+        members = self._directory.members
+        wanted = [p for p in dict.fromkeys(paths) if p in members and p in self._directory.hashes]
         with self._lock:
             missing = [p for p in wanted if not self._store.has_blob(self._directory.hashes[p])]
-            if missing:
-                self._fetch(missing)
+            self._fetch([members[p] for p in missing if _fits(members[p])])
 
-    def _fetch(self, paths: Iterable[str]) -> dict[str, bytes]:
-        members = sorted((self._directory.members[p] for p in paths), key=lambda m: m.start)
-        for member in members:
-            if member.packed > LONGEST or member.size > range_zip.MAX_MEMBER:
-                raise LimitError(
-                    f"{self._source.name}: {member.name} is {member.size} bytes, over the limit for one file",
-                    "it is not read",
-                )
+    def _fetch(self, members: Sequence[Member]) -> dict[str, bytes]:
+        """The contents of these members; damaged ones are missing from the answer."""
         spans = [(m.start, min(m.limit, m.least_end + SLACK)) for m in members]
         contents: dict[str, bytes] = {}
         for start, end in range_zip.coalesce(spans, GAP, LONGEST):
             data = self._file.read(start, end)
             for member in members:
                 if start <= member.start < end:
-                    contents[member.name] = self._unpack(member, data[member.start - start :])
+                    with suppress(IntegrityError, LimitError):
+                        contents[member.name] = self._unpack(member, data[member.start - start :])
         return contents
 
     def _unpack(self, member: Member, data: bytes) -> bytes:
@@ -123,6 +131,10 @@ class WheelTree:
                 "do not trust this wheel; get it from another index",
             )
         return content
+
+
+def _fits(member: Member) -> bool:
+    return member.packed <= LONGEST and member.size <= range_zip.MAX_MEMBER
 
 
 def open_wheel(
@@ -141,9 +153,9 @@ def open_wheel(
     )
     key = wheel.sha256 or f"{wheel.url} {wheel.size}"
     kept = None if is_file else store.entry("wheel-directory", key)
-    if kept is not None:
-        directory, origin = _directory_from_json(kept.value, kept.kept_at), Origin.CACHE
-    else:
+    directory = None if kept is None else _directory_from_json(kept.value, kept.kept_at)
+    origin = Origin.CACHE
+    if directory is None:
         try:
             directory = read_directory(file, name, wheel.version)
         except IntegrityError as error:
@@ -217,12 +229,13 @@ def _directory_to_json(directory: WheelDirectory) -> Json:
     }
 
 
-def _directory_from_json(value: Json, kept_at: datetime) -> WheelDirectory:
-    assert isinstance(value, Mapping)
-    names, numbers, hashes = value["names"], value["numbers"], value["sha256"]
-    assert isinstance(names, list)
-    assert isinstance(numbers, list)
-    assert isinstance(hashes, list)
-    members = {name: Member(name, *row) for name, row in zip(names, numbers, strict=True)}
-    known = {name: sha256 for name, sha256 in zip(names, hashes, strict=True) if sha256 is not None}
+def _directory_from_json(value: Json, kept_at: datetime) -> WheelDirectory | None:
+    """The directory that was kept; None for a value of another shape, which counts as a miss."""
+    try:
+        columns: Any = value
+        names, numbers, hashes = columns["names"], columns["numbers"], columns["sha256"]
+        members = {name: Member(name, *row) for name, row in zip(names, numbers, strict=True)}
+        known = {name: sha256 for name, sha256 in zip(names, hashes, strict=True) if sha256 is not None}
+    except (KeyError, TypeError, ValueError):
+        return None
     return WheelDirectory(members, known, kept_at)

@@ -158,7 +158,7 @@ def test_trouble_that_may_pass_is_tried_again(
 def test_trouble_that_stays_is_reported(transport: Transport, httpserver: HTTPServer) -> None:
     httpserver.expect_request("/a").respond_with_data(b"down for repair", status=503)
 
-    with pytest.raises(StatusError, match="the thing: .*/a answers 503") as error:
+    with pytest.raises(StatusError, match=r"the thing: .*/a answers 503") as error:
         fetch(transport, httpserver.url_for("/a"))
 
     assert error.value.response.body == b"down for repair"

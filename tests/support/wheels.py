@@ -34,7 +34,7 @@ def build_wheel(
     info = f"{name}-{version}.dist-info"
     members = dict(files)
     if padding:
-        members = {f"{name}/_C.so": incompressible(padding), **members}
+        members = {f"{name}/_ballast.so": incompressible(padding), **members}
     members[f"{info}/METADATA"] = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n".encode()
     if record is None:
         rows = [record_row(path, data) for path, data in members.items()]
