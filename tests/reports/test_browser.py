@@ -1,0 +1,96 @@
+"""The HTML report in a real browser. Needs Chromium and the extra ``browser``."""
+
+import shutil
+from importlib import resources
+
+import pytest
+
+from investigator.model import Runner, Verdict
+from investigator.reports import html
+from tests.support import builders
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+playwright = pytest.importorskip("playwright.sync_api", reason="the extra 'browser' is not installed")
+pytestmark = [pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine"), pytest.mark.slow]
+
+FINDINGS = (
+    builders.finding(),
+    builders.finding(contract="lookahead", runner=None, verdict=Verdict.PARTIAL),
+    builders.finding(contract="layer-types", runner=Runner.V2, verdict=Verdict.REFUSED),
+    builders.finding(contract="mask-token", runner=None, verdict=Verdict.HONOURED, remedies=()),
+)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as made:
+        found = made.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+@pytest.fixture
+def open_report(browser, tmp_path):
+    """Opens the report; gives the page, and what it said and asked for."""
+    file = tmp_path / "report.html"
+    file.write_text(html.render(builders.investigation(findings=FINDINGS)), encoding="utf-8")
+
+    def open_report(**options):
+        page = browser.new_context(**options).new_page()
+        said, asked = [], []
+        page.on("console", lambda message: said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto(file.as_uri())
+        return page, said, asked
+
+    return open_report
+
+
+def column(page, number):
+    return page.eval_on_selector_all(
+        "table.verdicts tbody tr", "(rows, n) => rows.map(row => row.cells[n].textContent.trim())", number
+    )
+
+
+def test_it_loads_itself_alone_and_complains_of_nothing(open_report):
+    _, said, asked = open_report()
+
+    assert said == []
+    assert len(asked) == 1
+
+
+def test_a_heading_sorts_and_sorts_back(open_report):
+    page, _, _ = open_report()
+
+    page.click("table.verdicts th:nth-child(1) button")
+    assert column(page, 0) == ["layer-types", "lookahead", "mask-token", "target-layer-offset"]
+    page.click("table.verdicts th:nth-child(1) button")
+    assert column(page, 0)[0] == "target-layer-offset"
+    page.focus("table.verdicts th:nth-child(3) button")
+    page.keyboard.press("Enter")
+    assert column(page, 2) == ["✗ broken", "◐ partial", "⊘ refused", "✓ honoured"]
+
+
+def test_evidence_folds_and_paper_has_all_of_it(open_report):
+    page, _, _ = open_report()
+
+    page.click("details summary")
+    assert not page.eval_on_selector("details", "folded => folded.open")
+    page.pdf()
+    assert page.eval_on_selector("details", "folded => folded.open")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1200, 380])
+def test_it_is_accessible_and_fits(open_report, scheme, width):
+    package = pytest.importorskip("axe_playwright_python", reason="the extra 'browser' is not installed")
+    page, _, _ = open_report(color_scheme=scheme, viewport={"width": width, "height": 900}, bypass_csp=True)
+    page.evaluate(resources.files(package).joinpath("axe.min.js").read_text(encoding="utf-8"))
+
+    found = page.evaluate(
+        "async () => (await axe.run()).violations.map(v => [v.id, v.nodes.map(n => n.html)])"
+    )
+
+    assert found == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
