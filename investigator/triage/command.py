@@ -92,7 +92,7 @@ class Commands:
         if self._held:
             self._take(piece, text)
             return True
-        if _LOGGED.search(text[:200]):
+        if not _mentions_engine(text) or _LOGGED.search(text[:200]):
             return False
         if self._commands < MAX_COMMANDS and _starts(text[:4000]):
             self._line, self._size, self._quote = piece.line, 0, None
@@ -197,6 +197,11 @@ class Commands:
     def _set(self, name: str, value: str, line: int) -> None:
         if len(self.settings) < 400:
             self.settings.append(Setting(name=name, value=value[:200], line=line))
+
+
+def _mentions_engine(text: str) -> bool:
+    """A cheap look before the careful ones: most lines of a log are none of a command's."""
+    return "vllm" in text or "sglang" in text or "VLLM_" in text or "SGLANG_" in text or " run" in text
 
 
 def _starts(text: str) -> bool:

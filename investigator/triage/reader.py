@@ -4,11 +4,11 @@ import codecs
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from investigator.errors import UsageError
 
-CHUNK = 256 * 1024
+CHUNK = 64 * 1024
 PIECE = 64 * 1024
 """A longer line is handed on in pieces of at most this many characters."""
 
@@ -31,8 +31,7 @@ _SECRET = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class Piece:
+class Piece(NamedTuple):
     """Part of line ``line`` (from 1); most lines are one piece. No line end, no colour codes."""
 
     line: int
@@ -66,7 +65,10 @@ def pieces(stream: BinaryIO, progress: Progress) -> Iterator[Piece]:
         rest += decoder.decode(chunk, final=not chunk)
         *whole, rest = rest.split("\n")
         for text in whole:
-            yield from _split(line, text)
+            if len(text) <= PIECE and "\r" not in text:
+                yield Piece(line, _plain(text))
+            else:
+                yield from _split(line, text)
             line += 1
         while len(rest) > PIECE:
             cut = _cut(rest)

@@ -18,7 +18,6 @@ def _pair(key: str) -> str:
     return _KEY.format(key) + _VALUE.format("value")
 
 
-_ENGINE_ARGS = ("non-default args", "Initializing a V1", "server_args=", "Namespace(", "cache_config_info")
 _ARGS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (name, re.compile(rf"(?<![A-Za-z_]){_pair(key)}"))
     for name, key in (
@@ -57,7 +56,6 @@ _ESCAPED_SCRIPTS = re.compile(
     r"\\u(?:0[4569a-d]|3[04-9a-f]|[4-9][0-9a-f]|a[c-f]|[b-c][0-9a-f]|d[0-7])[0-9a-f]{2}"
 )
 _LATIN = re.compile(r"[A-Za-z]")
-_TEXT_MARKS = ("prompt", "content", "generated_text")
 MAX_SETTINGS = 400
 ENOUGH_LETTERS = 200
 """Fewer letters of another script may be a name or a sign."""
@@ -75,7 +73,7 @@ class Startup:
         """Take one piece; True when something was read from it."""
         before = len(self.settings)
         text = piece.text
-        if any(mark in text for mark in _ENGINE_ARGS):
+        if _lists_arguments(text):
             self._arguments(piece)
         if ("ersion" in text or "LLM engine (v" in text) and (match := _VERSION.search(text)):
             self._set(piece, "engine", "vllm")
@@ -88,7 +86,9 @@ class Startup:
             self._set(piece, "thinking", "on" if match["value"].lower() == "true" else "off")
         if "<think>" in text and not any(s.name == "think-text" for s in self.settings):
             self._set(piece, "think-text", "<think> in the text")
-        if any(mark in text for mark in _TEXT_MARKS):
+        if (not text.isascii() or "\\u" in text) and (
+            "prompt" in text or "content" in text or "_text" in text
+        ):
             self._script(piece)
         return len(self.settings) > before
 
@@ -136,3 +136,14 @@ class Startup:
         known = next((s for s in reversed(self.settings) if s.name == name), None)
         if len(self.settings) < MAX_SETTINGS and (known is None or known.value != value):
             self.settings.append(Setting(name=name, value=value, line=piece.line))
+
+
+def _lists_arguments(text: str) -> bool:
+    """Whether this line is one that an engine or a benchmark prints its arguments on."""
+    return (
+        "non-default args" in text
+        or "Initializing a V1" in text
+        or "server_args=" in text
+        or "Namespace(" in text
+        or "cache_config_info" in text
+    )

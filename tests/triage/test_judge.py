@@ -1,0 +1,177 @@
+"""Inputs with known answers: length, shape, suspects, confounders, and who it is."""
+
+import io
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+
+from investigator.triage import Answer, Triage, judge, load_figures, read_symptom
+from investigator.triage.shape import Shape
+
+Judged = Callable[[str], Triage]
+
+
+@dataclass(frozen=True)
+class Known:
+    """What a person says about one input. ``suspects``: those that must be strong."""
+
+    file: str
+    length: float | None
+    shape: Shape
+    answer: Answer
+    suspects: frozenset[str] = frozenset()
+    confounders: frozenset[str] = frozenset()
+
+
+KNOWN = (
+    Known(
+        "seed.log",
+        1.18,
+        Shape.NEAR_RANDOM,
+        Answer.ENGINE,
+        frozenset({"layer-types", "kv-retention", "silent-default"}),
+    ),
+    Known("healthy-bench.json.log", 6.10, Shape.HEALTHY, Answer.NO_FAULT),
+    Known("decays-early-metrics.txt", 1.80, Shape.DECAYS_EARLY, Answer.EITHER),
+    Known(
+        "long-contexts-sglang.log",
+        3.733,
+        Shape.LONG_CONTEXTS,
+        Answer.ENGINE,
+        frozenset({"layer-types", "kv-retention"}),
+    ),
+    Known("cut-off-bench.txt", 3.310, Shape.CUT_OFF, Answer.ENGINE, frozenset({"lookahead"})),
+    Known("no-prefix-hits-metrics.txt", 6.10, Shape.HEALTHY, Answer.ENGINE, frozenset({"cache-drop"})),
+    Known("few-drafts.log", 2.80, Shape.CANNOT_TELL, Answer.UNKNOWN, confounders=frozenset({"few drafts"})),
+    Known(
+        "random-prompts-bench.txt",
+        2.35,
+        Shape.CANNOT_TELL,
+        Answer.UNKNOWN,
+        confounders=frozenset({"random prompts"}),
+    ),
+    Known(
+        "thinking-chinese.log",
+        3.30,
+        Shape.EVENLY_LOW,
+        Answer.NO_FAULT,
+        confounders=frozenset({"thinking mode", "language"}),
+    ),
+    Known("command-only.sh", None, Shape.CANNOT_TELL, Answer.UNKNOWN),
+    Known(
+        "limited-tokens.log",
+        3.21,
+        Shape.HEALTHY,
+        Answer.NO_FAULT,
+        confounders=frozenset({"limited draft tokens"}),
+    ),
+    Known(
+        "nothing-accepted.log",
+        1.0,
+        Shape.NOTHING,
+        Answer.ENGINE,
+        frozenset({"vocab-mapping", "head-sharing"}),
+    ),
+)
+
+
+@pytest.mark.parametrize("known", KNOWN, ids=lambda known: known.file)
+def test_known_answers(judged: Judged, known: Known) -> None:
+    triage = judged(known.file)
+    best = triage.symptom.best
+    assert (best and best.length.value) == (known.length and pytest.approx(known.length, abs=0.002))
+    assert triage.shape is known.shape
+    assert triage.answer is known.answer
+    strong = {suspect.contract for suspect in triage.suspects if suspect.strength.value == "strong"}
+    assert strong == known.suspects
+    assert {one.name for one in triage.confounders} == known.confounders
+
+
+def test_the_seed_case_in_full(judged: Judged) -> None:
+    triage = judged("seed.log")
+    best = triage.symptom.best
+    assert best is not None
+    assert best.length.arithmetic == "1 + 198 accepted ÷ 1100 drafts = 1.18"
+    assert best.per_position[:4] == pytest.approx((0.16, 0.02, 0, 0))
+    assert triage.expected == (3.70, 7.76)
+    # 0.18 accepted tokens where 4.47 were published on short prompts: 4 %.
+    short = next(one for one in triage.comparisons if "short" in one.figure.setting)
+    assert short.kept == pytest.approx((0.18 / 4.47, 0.18 / 4.47))
+    assert (short.figure.harness, short.figure.source, short.figure.date) == (
+        "llama.cpp fork, Q4_K_M target, window 2048",
+        "Luce-Org/lucebox#129",
+        "2026-05-08",
+    )
+    off = {one.name: one.gap for one in triage.distances}
+    assert off["layer-types"] == 0  # what ignored windows are known to give
+    assert off["everything right"] == pytest.approx(1.18 - 3.70)
+    wrong_drafter = 1 + 2.76 / 4.12 * 2.70
+    assert off["the drafter of the previous target generation on this target"] == pytest.approx(
+        1.18 - wrong_drafter
+    )
+    assert triage.for_engine
+    assert triage.for_drafter
+
+
+def test_decay_without_a_pair_names_no_guilty_side_but_suspects(judged: Judged) -> None:
+    triage = judged("decays-early-metrics.txt")
+    assert triage.expected is None
+    assert triage.distances == ()
+    assert {"in-block-causality", "target-layer-offset", "rope"} <= {s.contract for s in triage.suspects}
+    assert any("reference code" in step for step in triage.next_steps)
+    assert any("command line" in step for step in triage.next_steps)
+
+
+def test_prefix_hits_are_a_second_shape_of_a_healthy_drafter(judged: Judged) -> None:
+    triage = judged("no-prefix-hits-metrics.txt")
+    assert [reading.shape for reading in triage.shapes] == [Shape.HEALTHY, Shape.NO_PREFIX_HITS]
+    assert "442,227" in triage.shapes[1].why
+
+
+PAIR = (
+    'vllm serve Qwen/Qwen3-8B --speculative-config \'{"method": "dflash", "model": '
+    '"z-lab/Qwen3-8B-DFlash-b16", '
+    '"num_speculative_tokens": 15}\'\n'
+)
+
+
+def metrics(drafts: int, accepted: int) -> str:
+    return (
+        f"vllm:spec_decode_num_drafts_total {drafts}\nvllm:spec_decode_num_draft_tokens_total {15 * drafts}\n"
+        f"vllm:spec_decode_num_accepted_tokens_total {accepted}\n"
+        f'vllm:spec_decode_num_accepted_tokens_per_pos_total{{position="0"}} {round(0.45 * accepted)}\n'
+        f'vllm:spec_decode_num_accepted_tokens_per_pos_total{{position="1"}} {round(0.30 * accepted)}\n'
+        f'vllm:spec_decode_num_accepted_tokens_per_pos_total{{position="2"}} {round(0.25 * accepted)}\n'
+    )
+
+
+@pytest.mark.parametrize(
+    ("accepted", "answer"),
+    [
+        # Published for this pair: from 4.11. Thinking and language together would leave 1.56.
+        (4_000, Answer.ENGINE),  # AL 1.40
+        (9_000, Answer.ENGINE),  # AL 1.90: more than one confounder takes (2.30)
+        (19_000, Answer.EITHER),  # AL 2.90
+    ],
+)
+def test_the_distance_decides(accepted: int, answer: Answer) -> None:
+    text = PAIR + metrics(10_000, accepted)
+    assert judge(read_symptom(io.BytesIO(text.encode())), load_figures()).answer is answer
+
+
+def test_a_known_block_size_shows_limited_drafts() -> None:
+    text = "vllm serve T --spec-method dflash --spec-model some/drafter --spec-tokens 7\n" + metrics(
+        10_000, 20_000
+    )
+    symptom = read_symptom(io.BytesIO(text.replace("150000", "70000").encode()))
+    assert not judge(symptom, load_figures()).confounders
+    named = judge(symptom, load_figures(), block_size=16).confounders
+    assert [one.name for one in named] == ["limited draft tokens"]
+
+
+def test_nothing_understood_is_said_plainly() -> None:
+    triage = judge(read_symptom(io.BytesIO(b"hello\n")), load_figures())
+    assert triage.answer is Answer.UNKNOWN
+    assert triage.headline == "Nothing in the input is a format that this program reads."
+    assert not triage.symptom.recognised
