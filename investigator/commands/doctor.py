@@ -117,7 +117,7 @@ def hub(settings: Settings) -> Check:
         settings,
         lambda: HubSettings.from_environment(os.environ).endpoint,
         "configs come from the cache and from dated snapshots",
-        token="HF_TOKEN",  # noqa: S106 - the variable's name
+        token="HF_TOKEN",
     )
 
 
