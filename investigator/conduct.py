@@ -1,14 +1,14 @@
 """From a case to an investigation: gather, judge, check the evidence, repair."""
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 import investigator
 from investigator.case import Case
 from investigator.events import Event, EventKind, EventSink, ignore
 from investigator.evidence_check import check_evidence
-from investigator.model import CaseRecord, Finding, Investigation, NotChecked, Patch, Runner
+from investigator.model import CaseRecord, Finding, Investigation, Json, NotChecked, Patch, Runner
 from investigator.remedies import with_remedies
 from investigator.run import DEADLINE, Gathered, Team, gather
 
@@ -28,6 +28,8 @@ class Repairs:
 
     patches: tuple[Patch, ...] = ()
     not_checked: tuple[NotChecked, ...] = ()
+    proofs: Mapping[str, Json] = field(default_factory=dict)
+    """What was checked beyond each patch alone: order, pairs, all together."""
 
 
 Judge = Callable[[Case, Gathered], Judgement]
@@ -90,7 +92,7 @@ def conduct(
         not_checked=gathered.not_checked + repairs.not_checked,
         command=command,
         tool_version=investigator.__version__,
-        extra={"quotes_read_again": quotes},
+        extra={"quotes_read_again": quotes, "patch_series": repairs.proofs},
     )
     seconds = round(time.monotonic() - begun, 4)
     sink(Event(kind=EventKind.FINISHED, agent=None, details={"seconds": seconds, "quotes": quotes}))

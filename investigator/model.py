@@ -150,6 +150,8 @@ class Answer:
     evidence: tuple[Evidence, ...] = ()
     assumptions: tuple[str, ...] = ()
     note: str = ""
+    live: bool | None = None
+    """Engine answers: whether the case's default settings run into this path; None: not asked."""
 
 
 class RemedyKind(StrEnum):

@@ -4,8 +4,10 @@ Nothing is read before it is needed, and every file that an answer rests on is r
 (``consulted``), so that an answer can be reused for as long as those files stay the same.
 """
 
+import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 from functools import cached_property
 
 from tree_sitter import Node
@@ -158,15 +160,46 @@ def absolute(name: str, package: str) -> str:
     return ".".join([*base, stripped] if stripped else base)
 
 
+EVERYTHING = "*"
+
+
+def python_files(paths: Iterable[str]) -> list[str]:
+    """The Python files among paths, sorted."""
+    return sorted(path for path in paths if path.endswith(".py"))
+
+
+def fingerprint(tree: Tree, paths: Iterable[str]) -> str:
+    """One sha256 over the paths and hashes of many files."""
+    digest = hashlib.sha256()
+    for path in paths:
+        digest.update(f"{path}\0{tree.digest(path)}\n".encode())
+    return digest.hexdigest()
+
+
+@dataclass(frozen=True)
+class ParsedFiles:
+    """Parsed modules by path and content, to be shared by programs over similar trees."""
+
+    modules: dict[tuple[str, str], Module] = dataclass_field(default_factory=dict)
+
+
 class Program:
     """Modules over a tree. Safe to share between questions that run one after another."""
 
-    def __init__(self, tree: Tree, *, on_full_search: Callable[[str], None] | None = None) -> None:
+    def __init__(
+        self,
+        tree: Tree,
+        *,
+        parsed: ParsedFiles | None = None,
+        on_full_search: Callable[[str], None] | None = None,
+    ) -> None:
         self.tree = tree
         self.consulted: dict[str, str] = {}
-        """Path -> sha256 of every file read so far; "" for a path asked for and not there."""
+        """Path -> sha256 of every file that was looked at so far; "" for one that was asked for
+        and is not there; ``EVERYTHING`` -> one hash over all Python files, after a full search."""
         self._paths = frozenset(tree.paths())
         self._modules: dict[str, Module | None] = {}
+        self._parsed = parsed or ParsedFiles()
         self._on_full_search = on_full_search or (lambda why: None)
 
     def view(self) -> "Program":
@@ -174,9 +207,13 @@ class Program:
         be told apart from what another does. Parsed files are shared."""
         other = Program.__new__(Program)
         other.tree, other.consulted = self.tree, {}
-        other._paths, other._modules = self._paths, self._modules
+        other._paths, other._modules, other._parsed = self._paths, self._modules, self._parsed
         other._on_full_search = self._on_full_search
         return other
+
+    def _note(self, path: str) -> None:
+        if path not in self.consulted:
+            self.consulted[path] = self.tree.digest(path) if path in self._paths else ""
 
     def has(self, path: str) -> bool:
         """Whether the tree holds this path."""
@@ -186,8 +223,7 @@ class Program:
         """The module in a file; None when there is no such file or it cannot be parsed at all."""
         if path not in self._modules:
             self._modules[path] = self._load(path)
-        if path not in self.consulted:
-            self.consulted[path] = self.tree.digest(path) if path in self._paths else ""
+        self._note(path)
         return self._modules[path]
 
     def module(self, dotted: str) -> Module | None:
@@ -201,6 +237,7 @@ class Program:
         for path in (f"{base}.py", f"{base}/__init__.py"):
             if path in self._paths:
                 return path
+            self._note(path)
         return None
 
     def is_package(self, dotted: str) -> bool:
@@ -211,6 +248,9 @@ class Program:
     def _load(self, path: str) -> Module | None:
         if path not in self._paths:
             return None
+        key = (path, self.tree.digest(path))
+        if key in self._parsed.modules:
+            return self._parsed.modules[key]
         source = self.tree.read(path)
         if len(source) > MAX_FILE_BYTES:
             raise LimitError(
@@ -218,32 +258,29 @@ class Program:
                 "look at this file by hand; it is not read",
             )
         dotted = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-        return Module(dotted, parse(path, source))
+        self._parsed.modules[key] = Module(dotted, parse(path, source))
+        return self._parsed.modules[key]
 
     def mentioning(self, needles: Iterable[str], hints: Iterable[str]) -> list[Module]:
         """The modules whose text holds every needle: those among the hints, or, when no
         hint does, those in the whole tree (all its Python files are then read)."""
         wanted = [needle.encode() for needle in needles]
         near = [path for path in hints if path in self._paths]
+        for path in hints:
+            self._note(path)
         self.tree.prefetch(near)
         found = self._holding(wanted, near)
         if found:
             return found
         self._on_full_search(" and ".join(needles))
-        everywhere = sorted(path for path in self._paths if path.endswith(".py"))
+        everywhere = python_files(self._paths)
         self.tree.prefetch(everywhere)
+        self.consulted[EVERYTHING] = fingerprint(self.tree, everywhere)
         return self._holding(wanted, everywhere)
 
-    def search(self, needles: Iterable[str], under: str = "") -> list[Module]:
-        """The modules in the whole tree (or under a folder) whose text holds every needle."""
-        return (
-            self.mentioning(list(needles), ())
-            if not under
-            else self._holding(
-                [needle.encode() for needle in needles],
-                sorted(path for path in self._paths if path.startswith(under) and path.endswith(".py")),
-            )
-        )
+    def search(self, needles: Iterable[str]) -> list[Module]:
+        """The modules in the whole tree whose text holds every needle."""
+        return self.mentioning(list(needles), ())
 
     def _holding(self, needles: list[bytes], paths: Iterable[str]) -> list[Module]:
         found = []

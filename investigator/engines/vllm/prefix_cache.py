@@ -116,7 +116,9 @@ def _annotate(session: Session, groups: list[Instance]) -> Unknown | None:
         arguments = {}
         for name, kind in interp.local_bindings(function).parameters.items():
             value = supply(name, kind)
-            arguments[name] = _from_callers(session, function, name, supply) if value is NotImplemented else value
+            arguments[name] = (
+                _from_callers(session, function, name, supply) if value is NotImplemented else value
+            )
         interp.enter(function, (), arguments)
     return find_unknown([group.attributes[FLAG] for group in groups])
 
@@ -245,7 +247,9 @@ def prefix_caching_default(world: World) -> bool | None:
                 continue
             if right is None or right.type in ("true", "false"):
                 continue
-            receiver = Instance(cls, {"enable_prefix_caching": None}, complete=False, label="engine arguments")
+            receiver = Instance(
+                cls, {"enable_prefix_caching": None}, complete=False, label="engine arguments"
+            )
             try:
                 if lazy.reached(interp, method, node, receiver, session.supply) is not False:
                     return interp.truth(lazy.value_at(interp, method, right, receiver, session.supply))

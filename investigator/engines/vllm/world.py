@@ -53,7 +53,7 @@ class World:
         if runner is not None:
             environment[RUNNER_VARIABLE] = "1" if runner is Runner.V2 else "0"
         interp = Interpreter(
-            self.program.view(),
+            self.program,
             follow=follow,
             natives={**_NATIVES, **(natives or {})},
             constants={"HAS_TRITON": True},

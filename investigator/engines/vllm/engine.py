@@ -1,0 +1,66 @@
+"""vLLM with one checkpoint on it: which questions can be put, and their answers."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from investigator.checkpoint import Checkpoint
+from investigator.code.program import Program
+from investigator.engines.interface import RunnerChoice, Told
+from investigator.engines.vllm import draft_layers, prefix_cache, runners, target_layers
+from investigator.engines.vllm.world import World
+from investigator.model import Runner
+
+PerRunner = Callable[[World, Runner], Told]
+Once = Callable[[World], Told]
+
+_PER_RUNNER: dict[str, PerRunner] = {
+    "target-layer-offset": target_layers.captured,
+    "layer-types": draft_layers.windows,
+}
+_ONCE: dict[str, Once] = {
+    "cache-drop": prefix_cache.dropped_groups,
+}
+
+
+QUESTIONS: tuple[tuple[str, Runner | None], ...] = (
+    *((contract, runner) for contract in _PER_RUNNER for runner in Runner),
+    *((contract, None) for contract in _ONCE),
+)
+"""Every (contract, runner) pair that this engine can be asked."""
+
+
+class VllmEngine:
+    """The engine's side of the contracts, for one tree and one checkpoint."""
+
+    def __init__(
+        self, program: Program, checkpoint: Checkpoint, environment: Mapping[str, str] | None = None
+    ) -> None:
+        self._world = World(program, checkpoint, environment or {})
+
+    @property
+    def name(self) -> str:
+        """The engine's name."""
+        return "vllm"
+
+    @property
+    def program(self) -> Program:
+        """The tree under investigation."""
+        return self._world.program
+
+    @property
+    def runners(self) -> Sequence[Runner | None]:
+        """Both model runners."""
+        return tuple(Runner)
+
+    def default_runner(self) -> RunnerChoice:
+        """Which runner this case uses when nobody sets anything."""
+        return runners.choice(self._world)
+
+    def questions(self) -> Sequence[tuple[str, Runner | None]]:
+        """Every (contract, runner) pair that can be asked."""
+        return QUESTIONS
+
+    def ask(self, contract: str, runner: Runner | None) -> Told:
+        """Put one contract's question. Raises KeyError for a pair not among ``questions``."""
+        if runner is None:
+            return _ONCE[contract](self._world)
+        return _PER_RUNNER[contract](self._world, runner)

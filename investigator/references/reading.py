@@ -1,0 +1,183 @@
+"""The contracts' questions, put to a reference implementation by following its values.
+
+A reference is plain Hugging Face-style code: a function that picks hidden states by layer
+id, and a draft model class whose attention layers keep their window and causality. Both are
+found by the role they play, in any tree (the authors' package, a clone of DDTree).
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from investigator.checkpoint import Checkpoint
+from investigator.code import classes
+from investigator.code.interpreter import Interpreter
+from investigator.code.program import Program
+from investigator.code.syntax import descendants, field, text
+from investigator.code.trace import Happening
+from investigator.code.values import (
+    BudgetSpent,
+    ClassValue,
+    FunctionValue,
+    Instance,
+    Raised,
+    Symbol,
+    Unknown,
+    Value,
+    find_unknown,
+)
+from investigator.engines.interface import Step, Told
+from investigator.engines.vllm.roles import functions
+from investigator.engines.vllm.world import config_object
+from investigator.model import Known, NotKnown
+
+
+@dataclass(frozen=True)
+class HiddenState(Symbol):
+    """``hidden_states[index]`` of the target."""
+
+    index: int
+
+
+def ask(contract: str, program: Program, checkpoint: Checkpoint) -> Told | None:
+    """One contract's question; None for a contract that says nothing about training code."""
+    question = QUESTIONS.get(contract)
+    if question is None:
+        return None
+    try:
+        return question(program, checkpoint)
+    except Raised as raised:
+        steps = (Step(raised.stack[-1], "raises"),) if raised.stack else ()
+        return Told(outcome=NotKnown(f"the reference raises {raised}"), steps=steps)
+    except BudgetSpent as spent:
+        return Told(outcome=NotKnown(str(spent)))
+
+
+# -- which hidden states ---------------------------------------------------------------
+
+
+def _offset(program: Program, checkpoint: Checkpoint) -> Told:
+    ids = checkpoint.target_layer_ids
+    if ids is None:
+        return Told(outcome=NotKnown("the checkpoint names no target layer ids"))
+    count = max(checkpoint.num_target_layers or 0, max(ids) + 1)
+    for interp, function, parameters in _pickers(program):
+        states = [HiddenState(i) for i in range(count + 1)]
+        interp.natives["torch.cat"] = lambda interp, args, kwargs: list(args[0])
+        result = interp.enter(function, (), dict(zip(parameters, (states, list(ids)), strict=True)))
+        if isinstance(result, (list, tuple)) and all(isinstance(s, HiddenState) for s in result):
+            lines = [
+                n for n in descendants(function.node, "subscript") if text(field(n, "value")) == parameters[0]
+            ]
+            places = [function.module.place(node) for node in lines[:1]]
+            return Told(
+                outcome=Known([s.index for s in result]),
+                steps=tuple(Step(place, "the reference picks hidden states by id") for place in places),
+            )
+    return Told(outcome=NotKnown("no function that picks hidden states by layer id was found"))
+
+
+def _pickers(program: Program) -> Iterator[tuple[Interpreter, FunctionValue, list[str]]]:
+    """Functions of a list of hidden states and a list of ids that index the first by the second."""
+    for module in program.search(["hidden_states["]):
+        interp = Interpreter(program)
+        for function in functions(interp, module):
+            names = list(interp.local_bindings(function).parameters)
+            if len(names) == 2 and any(
+                text(field(node, "value")) == names[0]
+                for node in descendants(function.node, "subscript")
+                if node.parent is not None and node.parent.type != "typed_parameter"
+            ):
+                yield interp, function, names
+
+
+# -- the draft model's layers ----------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Built:
+    interp: Interpreter
+    attentions: tuple[Instance, ...]
+
+
+def _attentions(program: Program, checkpoint: Checkpoint) -> _Built | Unknown:
+    """The attention objects of the reference's draft model, built with this checkpoint's config."""
+    names = checkpoint.draft.raw.get("architectures")
+    architectures = [n for n in names if isinstance(n, str)] if isinstance(names, list | tuple) else []
+    for name in [*architectures, "DFlashDraftModel"]:
+        for module in program.search([f"class {name}("]):
+            interp = Interpreter(program)
+            cls = interp.global_name(module, name)
+            if not isinstance(cls, ClassValue):
+                continue
+            config = config_object(checkpoint.draft.normalised, "draft config", checkpoint.draft.complete)
+            model = interp.construct(cls, (config,), {}, None)
+            found = list(_holding(interp, model, ("sliding_window",)))
+            if found:
+                return _Built(interp, tuple(found))
+    return Unknown(f"no draft model class {' or '.join(architectures) or 'DFlashDraftModel'} was found")
+
+
+def _holding(interp: Interpreter, model: Value, wanted: tuple[str, ...]) -> Iterator[Instance]:
+    """The objects below a model that keep these attributes, in the order of the layers."""
+    stack, seen = [model], set()
+    while stack:
+        value = stack.pop(0)
+        if isinstance(value, (list, tuple)):
+            stack[:0] = list(value)
+        elif isinstance(value, Instance) and id(value) not in seen and value.label is None:
+            seen.add(id(value))
+            if all(name in value.attributes for name in wanted):
+                yield value
+            else:
+                stack[:0] = list(value.attributes.values())
+
+
+def _layer_values(name: str, role: str) -> Callable[[Program, Checkpoint], Told]:
+    def question(program: Program, checkpoint: Checkpoint) -> Told:
+        built = _attentions(program, checkpoint)
+        if isinstance(built, Unknown):
+            return Told(outcome=NotKnown(str(built)))
+        values = [attention.attributes.get(name) for attention in built.attentions]
+        if (missing := find_unknown(values)) is not None:
+            return Told(outcome=NotKnown(str(missing)))
+        stores = [
+            event
+            for event in built.interp.trace.of(Happening.STORE)
+            if event.name.endswith(f".{name}") and event.value[0] in built.attentions
+        ]
+        places = dict.fromkeys(event.place for event in stores)
+        return Told(outcome=Known(values), steps=tuple(Step(place, role) for place in places))
+
+    return question
+
+
+# -- where context K/V comes from ------------------------------------------------------
+
+
+def _cache_drop(program: Program, checkpoint: Checkpoint) -> Told:
+    """``Known([])`` when the context's keys are projected from the target's hidden states alone."""
+    built = _attentions(program, checkpoint)
+    if isinstance(built, Unknown):
+        return Told(outcome=NotKnown(str(built)))
+    cls = built.attentions[0].cls
+    forward = classes.class_attribute(built.interp, cls, "forward") if cls is not None else None
+    if not isinstance(forward, FunctionValue):
+        return Told(outcome=NotKnown("the reference's attention has no forward"))
+    parameters = built.interp.local_bindings(forward).parameters
+    context = next((name for name in parameters if "target" in name), None)
+    if context is None:
+        return Told(outcome=NotKnown("the reference's attention takes nothing from the target"))
+    for node in descendants(field(forward.node, "body"), "call"):
+        arguments = [text(a) for a in field(node, "arguments").named_children]
+        if arguments == [context] and "k_proj" in text(field(node, "function")):
+            role = "context keys are projected from the target's hidden states alone"
+            return Told(outcome=Known([]), steps=(Step(forward.module.place(node), role),))
+    return Told(outcome=NotKnown(f"no projection of {context} to keys was found"))
+
+
+QUESTIONS: dict[str, Callable[[Program, Checkpoint], Told]] = {
+    "target-layer-offset": _offset,
+    "layer-types": _layer_values("sliding_window", "the reference gives the layer its window"),
+    "in-block-causality": _layer_values("is_causal", "the reference decides whether the layer is causal"),
+    "cache-drop": _cache_drop,
+}

@@ -1,0 +1,192 @@
+"""Who is sent out for a case, what each is asked, who judges, and who repairs.
+
+The one place, beside the commands, that knows agents, contracts, the synthesizer and the
+patches room all at once.
+"""
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.resources import files
+
+import investigator
+from investigator.agents.hub import HubAgent
+from investigator.agents.pull_requests import PullRequestsAgent
+from investigator.agents.quoting import answer_of
+from investigator.agents.reference import ReferenceAgent, ask_is_possible
+from investigator.agents.vllm import EngineDesk, VllmAgent
+from investigator.case import Case
+from investigator.checkpoint import Checkpoint
+from investigator.code.program import ParsedFiles
+from investigator.conduct import Assembly, Judgement, Repairs
+from investigator.contracts.registry import CONTRACTS
+from investigator.engines.remembered import Records
+from investigator.engines.vllm.engine import QUESTIONS
+from investigator.events import EventSink
+from investigator.model import Answer, NotChecked, Role, Verdict
+from investigator.patches.verify import Verdicts
+from investigator.references.recorded import RecordedReference, read_recorded
+from investigator.run import Gathered, Team
+from investigator.settings import Settings
+from investigator.sources.github_client import pull_request_source
+from investigator.sources.hub_client import hub_source
+from investigator.sources.interface import Tree
+from investigator.sources.open import Workspace, open_engine, open_git, open_package
+from investigator.synthesizer import synthesize
+
+REFERENCE_SECONDS = 120.0
+
+
+@dataclass(frozen=True)
+class Question:
+    """A contract's question: the promise, and the agents it goes to."""
+
+    promise: str
+    asked: tuple[str, ...]
+
+
+def questions() -> Mapping[str, Question]:
+    """Every contract, and who is asked about it."""
+    engine = {contract for contract, _ in QUESTIONS}
+    return {
+        contract.id: Question(
+            contract.promise,
+            tuple(
+                agent
+                for agent, asked in (
+                    ("vllm", contract.id in engine),
+                    ("hub", contract.ask_checkpoint is not None),
+                    ("reference", ask_is_possible(contract.id)),
+                )
+                if asked
+            ),
+        )
+        for contract in CONTRACTS
+    }
+
+
+@contextmanager
+def assemble(case: Case, settings: Settings, sink: EventSink) -> Iterator[Assembly]:
+    """Everything that a case needs, its network connections open for as long as the block runs."""
+    workspace = Workspace.open(cache_dir=settings.cache_dir, offline=settings.offline, events=sink)
+    with workspace.transport:
+        yield assembly(case, workspace, sink)
+
+
+def assembly(case: Case, workspace: Workspace, sink: EventSink) -> Assembly:
+    """The team for a case in a workspace, its judge and its repair."""
+    engine_desk = workspace.for_agent("vllm", events=sink)
+    reference_desk = workspace.for_agent("reference", events=sink, seconds=REFERENCE_SECONDS)
+    engine = VllmAgent(lambda spec: open_engine(spec, engine_desk), workspace.store)
+    team = Team(
+        engine=engine,
+        hub=HubAgent(hub_source(workspace.transport, os.environ), CONTRACTS),
+        others=(
+            PullRequestsAgent(pull_request_source(workspace.transport, workspace.store, os.environ)),
+            ReferenceAgent(lambda name: open_reference(name, reference_desk), recorded, workspace.store),
+        ),
+    )
+    return Assembly(team=team, judge=_judge(engine), repair=_repair(workspace.store))
+
+
+def open_reference(name: str, workspace: Workspace) -> Tree:
+    """``dflash==0.1.0``, ``git:PLACE[@REF]`` or ``github:OWNER/NAME[@REF]``. Raises UsageError."""
+    if name.startswith(("git:", "github:")):
+        return open_git(name, workspace)
+    return open_package(name, workspace)
+
+
+def recorded(name: str) -> RecordedReference | None:
+    """The facts about a reference that this program ships, if there are any."""
+    kind, _, rest = name.partition(":")
+    where = rest.partition("@")[0]
+    if kind != "github" or "/" not in where:
+        return None
+    file = files("investigator.fixtures") / "references" / f"{where.replace('/', '__')}.json"
+    return read_recorded(file.read_bytes(), file.name) if file.is_file() else None
+
+
+# -- judging ---------------------------------------------------------------------------
+
+
+def _judge(engine: VllmAgent) -> Callable[[Case, Gathered], Judgement]:
+    def judge(case: Case, gathered: Gathered) -> Judgement:  # noqa: ARG001
+        choice = engine.choice
+        return Judgement(
+            findings=synthesize(gathered.answers, gathered.checkpoint),
+            default_runner=choice.runner if choice else None,
+            default_runner_why=choice.why if choice else "the engine could not be asked",
+        )
+
+    return judge
+
+
+# -- repairing -------------------------------------------------------------------------
+
+
+def _repair(records: Records) -> Callable[[Case, Gathered, Judgement, EventSink], Repairs]:
+    """Makes a proven patch for each broken promise on the engine's tree."""
+
+    def repair(case: Case, gathered: Gathered, judgement: Judgement, sink: EventSink) -> Repairs:  # noqa: ARG001
+        from investigator.patches import Fault, generate
+
+        checkpoint, tree = gathered.checkpoint, gathered.engine
+        broken = [f for f in judgement.findings if f.verdict in (Verdict.BROKEN, Verdict.PARTIAL)]
+        if checkpoint is None or tree is None or not broken:
+            return Repairs()
+        faults = [
+            Fault(
+                contract=contract,
+                checkpoint=checkpoint,
+                findings=tuple(f for f in broken if f.contract == contract),
+            )
+            for contract in dict.fromkeys(finding.contract for finding in broken)
+        ]
+        series = generate(
+            tree,
+            faults,
+            ask_again(records, case, checkpoint, gathered.answers),
+            engine=f"{tree.source.id} {tree.source.revision}",
+            when=tree.source.retrieved_at,
+            signature=f"investigate {investigator.__version__}",
+        )
+        return Repairs(
+            patches=series.patches,
+            not_checked=tuple(
+                NotChecked(
+                    what=f"a patch for {refusal.contract}",
+                    why=f"{refusal.reason}; instead: {refusal.instead}",
+                )
+                for refusal in series.refused
+            ),
+            proofs=series.as_json(),
+        )
+
+    return repair
+
+
+def ask_again(
+    records: Records, case: Case, checkpoint: Checkpoint, answers: Sequence[Answer]
+) -> Callable[[Tree], Verdicts]:
+    """Puts every engine question to another tree; the other agents' answers stay as they are."""
+    others = tuple(answer for answer in answers if answer.role is not Role.ENGINE)
+    parsed = ParsedFiles()
+
+    def verdicts(tree: Tree) -> Verdicts:
+        desk = EngineDesk(records, tree, checkpoint, case.environment, parsed)
+        told = [
+            answer_of(
+                desk.put(contract, runner),
+                tree,
+                contract=contract,
+                role=Role.ENGINE,
+                agent="vllm",
+                runner=runner,
+            )
+            for contract, runner in QUESTIONS
+        ]
+        found = synthesize([*told, *others], checkpoint)
+        return {(finding.contract, finding.runner): finding.verdict for finding in found}
+
+    return verdicts
