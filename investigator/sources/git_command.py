@@ -129,7 +129,8 @@ class GitRepository:
                 raise SourceError(
                     f"git does not start: {last_line(str(failure))}", "is git installed?"
                 ) from failure
-        return status, out, error if isinstance(error, str) else error.decode("utf-8", "replace")
+        said = error if isinstance(error, str) else error.decode("utf-8", "replace")
+        return status, out, f"it took over {timeout:g} seconds" if said.startswith("Timeout: ") else said
 
     def _environment(self) -> dict[str, str]:
         environment = {

@@ -13,7 +13,14 @@ from urllib.parse import urlsplit
 
 from investigator.errors import OfflineError, SourceError, UsageError
 from investigator.model import Json, Origin, Source, SourceKind
-from investigator.sources.git_command import GitRepository, checked_ref, checked_url, is_commit, last_line
+from investigator.sources.git_command import (
+    TIMEOUT,
+    GitRepository,
+    checked_ref,
+    checked_url,
+    is_commit,
+    last_line,
+)
 from investigator.sources.git_tree import GitFile, GitTree, git_tree, list_files, read_blobs
 from investigator.sources.store import Store
 from investigator.sources.transport import Transport
@@ -36,7 +43,7 @@ def open_remote(
         revision=commit,
         origin=origin,
         retrieved_at=when,
-        permalink=_permalink(url, commit),
+        permalink=permalink(url, commit),
     )
     return git_tree(source, files, package, remote.load)
 
@@ -143,7 +150,11 @@ class _Remote:
         host = urlsplit(self._url).netloc
         self._transport.require(f"{what} {self._url}", host)
         before, started = self._bytes(), time.monotonic()
-        result = self._repository.attempt("-c", "fetch.negotiationAlgorithm=noop", command, *arguments)
+        left = self._transport.seconds_left(TIMEOUT)
+        if left == 0:
+            raise self._unreachable("the time for it is up")
+        negotiation = ("-c", "fetch.negotiationAlgorithm=noop")
+        result = self._repository.attempt(*negotiation, command, *arguments, timeout=left)
         self._transport.count(
             source=self._id,
             what=f"{what} {self._url}",
@@ -205,8 +216,8 @@ class _Lock:
         self._lock.release()
 
 
-def _permalink(url: str, commit: str) -> str | None:
-    """Where a line of a file can be seen, for hosts laid out like GitHub."""
+def permalink(url: str, commit: str) -> str | None:
+    """Pattern of a line's address (``{path}``, ``{line}``), for hosts laid out like GitHub."""
     parts = urlsplit(url.removesuffix("/").removesuffix(".git"))
     if (parts.hostname or "").split(".")[0] != "github" or parts.path.count("/") != 2:
         return None

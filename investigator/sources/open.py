@@ -148,7 +148,7 @@ def split_git(spec: str) -> tuple[str, str | None]:
     found = ref if at else None
     where = where if at else rest
     if kind == "github":
-        if not re.fullmatch(r"[\w.-]+/[\w.-]+", where):
+        if not re.fullmatch(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", where, re.ASCII):
             raise UsageError(
                 f"cannot read repository {spec!r}", "write github:OWNER/NAME or github:OWNER/NAME@REF"
             )

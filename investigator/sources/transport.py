@@ -104,6 +104,10 @@ class Transport:
         """The policy this transport was made with."""
         return self._policy
 
+    def seconds_left(self, most: float) -> float:
+        """Seconds until this view's deadline, at least 0 and at most ``most``."""
+        return most if self._deadline is None else max(0.0, min(most, self._deadline - time.monotonic()))
+
     def for_agent(
         self, agent: str, *, events: EventSink | None = None, seconds: float | None = None
     ) -> "Transport":
