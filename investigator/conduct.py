@@ -73,6 +73,7 @@ def conduct(
         )
     )
     gathered = gather(case, assembly.team, sink, deadline=deadline)
+    sink(_finished("agents", begun))
     judgement = assembly.judge(case, gathered)
     quotes = check_evidence(
         [quote for part in (*judgement.findings, *gathered.answers) for quote in part.evidence],
@@ -94,9 +95,14 @@ def conduct(
         tool_version=investigator.__version__,
         extra={"quotes_read_again": quotes, "patch_series": repairs.proofs},
     )
-    seconds = round(time.monotonic() - begun, 4)
-    sink(Event(kind=EventKind.FINISHED, agent=None, details={"seconds": seconds, "quotes": quotes}))
+    sink(_finished("run", begun))
     return Conducted(investigation=investigation, interrupted=interrupted)
+
+
+def _finished(what: str, begun: float) -> Event:
+    """``agents``: all are back, or given up; ``run``: judged, checked and repaired, too."""
+    seconds = round(time.monotonic() - begun, 4)
+    return Event(kind=EventKind.FINISHED, agent=None, details={"what": what, "seconds": seconds})
 
 
 def _repaired(

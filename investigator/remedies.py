@@ -13,7 +13,7 @@ from investigator.model import (
     Verdict,
 )
 
-WITHOUT_REMEDY = (Verdict.HONOURED, Verdict.NOT_APPLICABLE)
+TO_REPAIR = (Verdict.BROKEN, Verdict.PARTIAL, Verdict.REFUSED)
 
 
 def with_remedies(
@@ -26,7 +26,7 @@ def with_remedies(
 def _with_remedies(
     finding: Finding, pull_requests: Sequence[PullRequest], patches: Sequence[Patch]
 ) -> Finding:
-    if finding.verdict in WITHOUT_REMEDY:
+    if finding.verdict not in TO_REPAIR:
         return finding
     here = f"{finding.contract}/{finding.runner.value}" if finding.runner else finding.contract
     repairs = [

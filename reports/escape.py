@@ -7,8 +7,10 @@ from urllib.parse import quote, urlsplit
 _HIDDEN = frozenset({"Cc", "Cf", "Co", "Cs", "Zl", "Zp"})
 """Unicode categories that steer a terminal or a reader's eye instead of showing a sign."""
 
-_MARKDOWN = re.compile(r"([\\`*_\[\]<>|~&$])")
-_BLOCK_START = re.compile(r"^(\d*)([-+=#.)])")
+_MARKDOWN = re.compile(r"([\\`*<|~$]|(?<!\w)_|_(?!\w)|\[(?=\^)|\](?=\()|&(?=[#\w]))")
+"""What means something within a line: only where it does, so that the text stays readable as it is."""
+_BLOCK_START = re.compile(r"^(\d*)([-+=#.)>\[])")
+"""What means something at a line's beginning."""
 _MENTION = re.compile(r"@(?=\w)|#(?=\d)")
 _LINK_START = re.compile(r":(?=//)|(?<=www)\.", re.IGNORECASE)
 _URL_SAFE = "/:?#[]@!$&'*+,;=%~-._"

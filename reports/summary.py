@@ -1,9 +1,20 @@
 """What every format says the same way: order, headline, places, remedies."""
 
+import re
 from collections.abc import Iterable
 from urllib.parse import quote
 
-from investigator.model import Evidence, Finding, Investigation, Origin, Remedy, Runner, Source, Verdict
+from investigator.model import (
+    Evidence,
+    Finding,
+    Investigation,
+    Origin,
+    Remedy,
+    Runner,
+    Source,
+    SourceKind,
+    Verdict,
+)
 from investigator.reports.escape import safe_url
 
 MEANINGS: dict[Verdict, str] = {
@@ -25,6 +36,8 @@ SIGNS: dict[Verdict, str] = {
     Verdict.NOT_APPLICABLE: "·",
     Verdict.HONOURED: "✓",
 }
+
+_COMMIT = re.compile("[0-9a-f]{40}")
 
 TO_EXPLAIN = (Verdict.BROKEN, Verdict.PARTIAL, Verdict.REFUSED)
 """Verdicts that get a section of their own in a report."""
@@ -61,10 +74,8 @@ def headline(investigation: Investigation) -> str:
     if not here:
         return "Nothing could be decided"
     if bad:
-        kept = here.get(Verdict.HONOURED, 0)
-        return (
-            f"This engine does not keep what this drafter was trained on: {', '.join(bad)}, {kept} honoured"
-        )
+        bad += [f"{kept} honoured"] if (kept := here.get(Verdict.HONOURED, 0)) else []
+        return f"This engine does not keep what this drafter was trained on: {', '.join(bad)}"
     if unknown:
         return f"No promise was found broken, but {unknown} of {sum(here.values())} could not be decided"
     return "No promise was found broken"
@@ -96,8 +107,10 @@ def quoted_path(path: str) -> str:
 
 
 def source_label(source: Source) -> str:
-    """Name and revision of a source."""
-    return f"{source.name} {source.revision}".strip()
+    """What a reader calls a source: a wheel by its package, the rest by name; a commit by 12 digits."""
+    name = source.id if source.kind is SourceKind.WHEEL else source.name
+    revision = source.revision[:12] if _COMMIT.fullmatch(source.revision) else source.revision
+    return f"{name} {revision}".strip()
 
 
 def is_dated(source: Source) -> bool:

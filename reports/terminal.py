@@ -51,9 +51,9 @@ def _table(investigation: Investigation, width: int) -> Table:
     table.add_column("contract", no_wrap=True)
     table.add_column("runner", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
-    table.add_column("why", ratio=3, overflow="fold")
+    table.add_column("why", ratio=1, overflow="fold")
     if width >= WITH_PLACES:
-        table.add_column("where", ratio=2, overflow="fold")
+        table.add_column("where", max_width=52, overflow="ellipsis", no_wrap=True)
     for finding in summary.ordered(investigation):
         cells = [
             Text(visible(finding.contract)),
@@ -61,14 +61,15 @@ def _table(investigation: Investigation, width: int) -> Table:
             Text(f"{summary.SIGNS[finding.verdict]} {finding.verdict.value}", style=STYLES[finding.verdict]),
             Text(visible(finding.why)),
         ]
-        cells += [Text(visible(_where(finding)), style="dim")] if width >= WITH_PLACES else []
+        cells += [Text(_where(finding), style="dim")] if width >= WITH_PLACES else []
         table.add_row(*cells, style=None if summary.in_use(finding, investigation) else "dim")
     return table
 
 
 def _where(finding: Finding) -> str:
+    """The first two places; each is a line of its own."""
     places = list(dict.fromkeys(summary.place(item) for item in finding.evidence))
-    return "\n".join(places[:2]) + (f"\nand {len(places) - 2} more" if len(places) > 2 else "")
+    return "\n".join(visible(place) for place in places[:2])
 
 
 def _legend(investigation: Investigation) -> Text:

@@ -4,6 +4,8 @@ import re
 from html import unescape
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from investigator.reports import escape
@@ -56,6 +58,21 @@ def test_markdown_prose_renders_as_the_very_text(text):
     cell = html.partition("<td>")[2].partition("</td>")[0]
     assert unescape(cell) == text
     assert "<" not in cell
+
+
+MARKS = st.text(st.sampled_from("\\\\`*_[]()<>|~&$#@!{}:;.-+=^ ax1\n\"'/"), max_size=40)
+
+
+@given(MARKS)
+@settings(max_examples=300, deadline=None)
+def test_any_mix_of_marks_renders_as_itself_in_a_cell_and_in_a_list(text):
+    shown = escape.visible(text).strip()
+    for before, tag in (("| head |\n| --- |\n| ", "td"), ("- ", "li")):
+        html = RENDER(before + escape.markdown(text) + (" |\n" if tag == "td" else "\n"))
+
+        inner = html.partition(f"<{tag}>")[2].partition(f"</{tag}>")[0]
+        assert "<" not in inner
+        assert unescape(inner).replace("\u200b", "").strip() == shown
 
 
 def test_nobody_is_mentioned_and_nothing_is_linked():

@@ -30,7 +30,7 @@ def run(*verdicts, runner=V1):
         ),
         (
             run((Verdict.BROKEN, V2), runner=None),
-            "This engine does not keep what this drafter was trained on: 1 broken, 0 honoured",
+            "This engine does not keep what this drafter was trained on: 1 broken",
         ),
     ],
 )
