@@ -6,12 +6,12 @@ only: a snapshot holds facts, never code.
 """
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Protocol
 
-from investigator.errors import LimitError, OfflineError, SourceError, UsageError
+from investigator.errors import LimitError, NotFoundError, OfflineError, SourceError, UsageError
 from investigator.model import Json, Origin, Source, SourceKind
 from investigator.sources.interface import Tree
 from investigator.sources.snapshots import REVISION_PREFIX, PullRequestSnapshot, Snapshots, snapshot_time
@@ -19,6 +19,8 @@ from investigator.sources.text_tree import TextTree, pretty_json
 
 FACTS = "pull-request.json"
 DIFF = "changes.diff"
+BASE = "base/"
+"""Where the tree has the changed files as they were before; fetched when they are read."""
 
 REPO_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 _REF = re.compile(rf"({REPO_NAME.pattern})#([1-9][0-9]{{0,8}})\Z")
@@ -50,7 +52,8 @@ class LivePullRequest:
     """What GitHub said. ``diff`` None when it could not be had; ``notes`` says what is missing.
 
     ``base``: the base branch's commit. ``kept_at``: when it was kept, for an answer that comes
-    from this machine's store and not from GitHub.
+    from this machine's store and not from GitHub. ``base_file``: a file's content where the
+    change begins, asked of GitHub when it is called; None when it cannot be had.
     """
 
     facts: PullRequestSnapshot
@@ -58,6 +61,7 @@ class LivePullRequest:
     base: str | None = None
     kept_at: datetime | None = None
     notes: tuple[str, ...] = ()
+    base_file: Callable[[str], bytes | None] | None = field(default=None, compare=False, repr=False)
 
 
 class GitHubClient(Protocol):
@@ -81,6 +85,28 @@ class FetchedPullRequest:
     tree: Tree
     diff: bytes | None = None
     notes: tuple[str, ...] = ()
+
+
+class PullRequestTree(TextTree):
+    """The facts and the diff; below ``base/``, not listed, what the changed files were before."""
+
+    def __init__(
+        self,
+        source: Source,
+        contents: Mapping[str, bytes],
+        base_file: Callable[[str], bytes | None] | None = None,
+    ) -> None:
+        super().__init__(source, contents)
+        self._base_file = base_file
+
+    def read(self, path: str) -> bytes:
+        """The file's bytes; below ``base/`` this may ask GitHub. Raises NotFoundError."""
+        if not path.startswith(BASE):
+            return super().read(path)
+        content = self._base_file(path.removeprefix(BASE)) if self._base_file is not None else None
+        if content is None:
+            raise NotFoundError(f"{self.source.name}: {path} cannot be had", "GitHub is needed for it")
+        return content
 
 
 class PullRequestSource:
@@ -158,7 +184,11 @@ def _from_live(
     )
     contents = {FACTS: _facts_text(facts)} | ({DIFF: live.diff} if live.diff is not None else {})
     return FetchedPullRequest(
-        ref=ref, facts=facts, tree=TextTree(source, contents), diff=live.diff, notes=live.notes
+        ref=ref,
+        facts=facts,
+        tree=PullRequestTree(source, contents, live.base_file),
+        diff=live.diff,
+        notes=live.notes,
     )
 
 

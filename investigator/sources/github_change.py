@@ -5,12 +5,13 @@ their hunks are completed from smaller pages, and then from the two versions of 
 stays without is named.
 """
 
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from urllib.parse import quote
 
 from investigator.checkpoints.fields import Fields
-from investigator.errors import SourceError
+from investigator.errors import LimitError, SourceError, UsageError
 from investigator.sources.diff_reader import hunks_between, read_diff
 from investigator.sources.github import LivePullRequest
 from investigator.sources.github_api import GitHubApi
@@ -81,7 +82,7 @@ class ChangeFetcher:
         lacking = sorted(
             (row for row in rows if not row.complete), key=lambda row: not row.path.endswith(".py")
         )
-        base = self._merge_base(live) if lacking else None
+        base = merge_base(self.api, self.repo, live) if lacking else None
         head = live.facts.head
         if base is not None and head is not None:
             made = (self._from_versions(row, base, head) for row in lacking[:MAX_COMPLETED])
@@ -92,21 +93,11 @@ class ChangeFetcher:
         shown = ", ".join(left[:5]) + (f" and {len(left) - 5} more" if len(left) > 5 else "")
         return rows, (f"{self.what}: the change of {len(left)} file(s) is not shown: {shown}",)
 
-    def _merge_base(self, live: LivePullRequest) -> str | None:
-        """The commit that the change is measured from; the base branch has moved on since."""
-        try:
-            path = f"/repos/{self.repo}/compare/{live.base}...{live.facts.head}"
-            data = self.api.get(path, f"{self.repo}'s history", per_page=1).data
-        except SourceError:
-            return None
-        commit = Fields(data if isinstance(data, Mapping) else {}, self.repo).section("merge_base_commit")
-        sha = commit.values.get("sha")
-        return sha if isinstance(sha, str) else None
-
     def _from_versions(self, row: FileRow, base: str, head: str) -> FileRow | None:
         """The row with hunks made from the file before and after; None when they cannot be had."""
-        before = b"" if row.status == "added" else self._version(row.previous_path or row.path, base)
-        after = b"" if row.status == "removed" else self._version(row.path, head)
+        old = row.previous_path or row.path
+        before = b"" if row.status == "added" else content_at(self.api, self.repo, old, base)
+        after = b"" if row.status == "removed" else content_at(self.api, self.repo, row.path, head)
         if before is None or after is None or b"\0" in before + after:
             return None
         hunks = hunks_between(before, after).removesuffix(b"\n")
@@ -114,8 +105,47 @@ class ChangeFetcher:
         added, deleted = whole.counted()
         return replace(whole, additions=added, deletions=deleted)
 
-    def _version(self, path: str, commit: str) -> bytes | None:
-        return self.api.raw(f"/repos/{self.repo}/contents/{quote(path)}?ref={quote(commit, safe='')}", path)
+
+class BaseFiles:
+    """Files as they were where the pull request's change begins; asked for one by one, when needed."""
+
+    def __init__(self, api: GitHubApi, repo: str, live: LivePullRequest) -> None:
+        self._api = api
+        self._repo = repo
+        self._live = live
+        self._lock = threading.Lock()
+        self._commit: str | None = None
+        self._asked = False
+
+    def __call__(self, path: str) -> bytes | None:
+        """The file's content, None when it cannot be had. Opens connections."""
+        with self._lock:
+            if not self._asked:
+                self._commit = merge_base(self._api, self._repo, self._live)
+                self._asked = True
+        if self._commit is None:
+            return None
+        try:
+            return content_at(self._api, self._repo, path, self._commit)
+        except (SourceError, LimitError):
+            return None
+
+
+def merge_base(api: GitHubApi, repo: str, live: LivePullRequest) -> str | None:
+    """The commit that the change is measured from; the base branch has moved on since."""
+    try:
+        path = f"/repos/{repo}/compare/{live.base}...{live.facts.head}"
+        data = api.get(path, f"{repo}'s history", per_page=1).data
+        commit = Fields(data if isinstance(data, Mapping) else {}, repo).section("merge_base_commit")
+    except (SourceError, LimitError, UsageError):
+        return None
+    sha = commit.values.get("sha")
+    return sha if isinstance(sha, str) else None
+
+
+def content_at(api: GitHubApi, repo: str, path: str, commit: str) -> bytes | None:
+    """A file at a commit, None when there is none. Raises SourceError or LimitError."""
+    return api.raw(f"/repos/{repo}/contents/{quote(path)}?ref={quote(commit, safe='')}", path)
 
 
 def files_of(diff: bytes, what: str) -> tuple[FileChange, ...]:

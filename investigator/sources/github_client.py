@@ -15,7 +15,7 @@ from investigator.errors import InvestigateError, SourceError, UsageError
 from investigator.model import Json
 from investigator.sources.github import REPO_NAME, LivePullRequest, PullRequestRef, PullRequestSource
 from investigator.sources.github_api import GitHubApi
-from investigator.sources.github_change import ChangeFetcher, files_of
+from investigator.sources.github_change import BaseFiles, ChangeFetcher, files_of
 from investigator.sources.github_settings import GitHubSettings
 from investigator.sources.reachable import Reachable
 from investigator.sources.snapshots import PullRequestSnapshot
@@ -53,17 +53,19 @@ class LiveGitHub:
         kept, etag = self._kept(ref)
         reply = api.get(f"/repos/{ref.repo}/pulls/{ref.number}", str(ref), etag=etag)
         if reply.status == 304 and kept is not None:
-            return replace(kept, kept_at=None)  # GitHub has just vouched for it
+            # GitHub has just vouched for it.
+            return replace(kept, kept_at=None, base_file=BaseFiles(api, ref.repo, kept))
         facts, base = _facts(reply.data, ref)
+        repo = _repo_now(reply.data) or ref.repo
         if kept is not None and kept.facts.head == facts.head and not kept.notes:
             live = replace(
                 kept, facts=replace(facts, files=kept.facts.files, files_complete=True), kept_at=None
             )
         else:
-            fetcher = ChangeFetcher(api, _repo_now(reply.data) or ref.repo, ref.number, str(ref))
+            fetcher = ChangeFetcher(api, repo, ref.number, str(ref))
             live = fetcher.added_to(LivePullRequest(facts=facts, base=base), _file_count(reply.data))
         self._keep(ref, live, reply.etag)
-        return live
+        return replace(live, base_file=BaseFiles(api, repo, live))
 
     def cached(self, ref: PullRequestRef) -> LivePullRequest | None:
         """What an earlier run kept; opens no socket."""

@@ -25,7 +25,7 @@ LAYERS = (
     {"contracts"},
     {"synthesizer", "patches", "triage"},
     {"pull_requests"},
-    {"agents", "validation"},
+    {"agents", "validation", "pull_requests"},
     {"run"},
     {"conduct"},
     {"reports"},
@@ -41,7 +41,7 @@ NEVER = {
     "synthesizer": {"sources", "code", "engines", "checkpoints"},  # it judges answers and reads no source
     "contracts": {"sources"},
     "code": {"checkpoint", "checkpoints", "case"},  # it follows values and knows no drafter
-    "agents": {"synthesizer", "patches", "triage"},  # they answer and never judge
+    "agents": {"synthesizer", "patches", "triage", "pull_requests"},  # they answer and never judge
     "reports": {"sources", "code", "engines", "contracts", "agents", "run", "conduct", "patches"},
 }
 
