@@ -25,7 +25,7 @@ LAYERS = (
     {"contracts"},
     {"synthesizer", "patches", "triage"},
     {"pull_requests"},
-    {"agents", "validation", "pull_requests"},
+    {"agents", "validation"},
     {"run"},
     {"conduct"},
     {"reports"},
