@@ -17,7 +17,7 @@ STYLES: dict[Verdict, str] = {
     Verdict.NOT_APPLICABLE: "dim",
     Verdict.HONOURED: "green",
 }
-WITH_PLACES = 110
+WITH_PLACES = 130
 """From this many columns on each row names the place in the engine."""
 
 
@@ -53,7 +53,7 @@ def _table(investigation: Investigation, width: int) -> Table:
     table.add_column("verdict", no_wrap=True)
     table.add_column("why", ratio=1, overflow="fold")
     if width >= WITH_PLACES:
-        table.add_column("where", max_width=52, overflow="ellipsis", no_wrap=True)
+        table.add_column("where", max_width=68, overflow="fold")
     for finding in summary.ordered(investigation):
         cells = [
             Text(visible(finding.contract)),
@@ -67,9 +67,10 @@ def _table(investigation: Investigation, width: int) -> Table:
 
 
 def _where(finding: Finding) -> str:
-    """The first two places; each is a line of its own."""
+    """The first place, and how many more there are."""
     places = list(dict.fromkeys(summary.place(item) for item in finding.evidence))
-    return "\n".join(visible(place) for place in places[:2])
+    more = f" and {len(places) - 1} more" if len(places) > 1 else ""
+    return f"{visible(places[0])}{more}" if places else ""
 
 
 def _legend(investigation: Investigation) -> Text:
@@ -79,11 +80,12 @@ def _legend(investigation: Investigation) -> Text:
 
 
 def _notes(investigation: Investigation) -> list[str]:
-    notes = [
-        f"snapshot of {source.retrieved_at:%Y-%m-%d}, not read in this run: {summary.source_label(source)}"
+    dated = [
+        f"{summary.source_label(source)} ({source.retrieved_at:%Y-%m-%d})"
         for source in investigation.sources
         if summary.is_dated(source)
     ]
+    notes = [f"recorded on the day given, not read in this run: {', '.join(dated)}"] if dated else []
     return notes + [
         f"agent {agent.name} {agent.status.value}: {agent.error}"
         for agent in investigation.agents

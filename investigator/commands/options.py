@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-PIPED_WIDTH = 120
+PIPED_WIDTH = 140
 """Columns of a table that goes to a file or a pipe, where COLUMNS does not say otherwise."""
 
 _SETTINGS = (

@@ -131,6 +131,9 @@ def _tell(
     if on_github and not alone:
         click.echo(FORMATS["github"].render(investigation), nl=False)
     talk.print(f"\nwritten to {visible(str(folder.path))}", soft_wrap=True)
+    if investigation.patches:
+        names = ", ".join(patch.name for patch in investigation.patches)
+        talk.print(visible(f"proven patches in {folder.path / 'patches'}: {names}"), soft_wrap=True)
 
 
 def _print_plan(settings: Settings) -> int:

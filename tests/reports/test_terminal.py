@@ -10,7 +10,7 @@ from investigator.reports.terminal import print_verdicts
 from tests.support import builders
 
 
-def printed(investigation, width=120, **options):
+def printed(investigation, width=140, **options):
     stream = StringIO()
     print_verdicts(Console(file=stream, width=width, **options), investigation)
     return stream.getvalue()
@@ -25,7 +25,7 @@ def test_a_wide_terminal_shows_the_place_in_the_engine():
         assert part in row
 
 
-@pytest.mark.parametrize("width", [40, 60, 80, 109, 200])
+@pytest.mark.parametrize("width", [40, 60, 80, 129, 200])
 def test_no_line_is_wider_than_the_terminal(width):
     text = printed(builders.investigation(), width)
 
@@ -53,5 +53,7 @@ def test_snapshots_and_failed_agents_are_named():
 
     text = printed(builders.investigation(agents=(failed,)))
 
-    assert "snapshot of 2026-10-01, not read in this run: z-lab/Qwen3.6-27B-DFlash main" in text
+    assert (
+        "recorded on the day given, not read in this run: z-lab/Qwen3.6-27B-DFlash main (2026-10-01)" in text
+    )
     assert "agent hub failed: the Hub is away" in text
