@@ -175,10 +175,11 @@ def find_package(folder: Path, package: str) -> Path:
             f"{folder} is not a folder", f"give path: the folder that holds {package}/__init__.py"
         )
     if folder.name == package and (folder / "__init__.py").is_file():
-        return folder.parent
+        return folder.resolve().parent if folder.resolve().name == package else folder.parent
     for candidate in (folder, folder / "src", folder / "python"):
         if (candidate / package / "__init__.py").is_file():
-            return candidate
+            real = (candidate / package).resolve()
+            return real.parent if real.name == package else candidate
     found = sorted(_site_packages(folder, package))
     if len(found) == 1:
         return found[0]
@@ -246,8 +247,12 @@ def package_tree(root: Path, package: str, *, name: str, kind: SourceKind, note:
         return tree
     some = ", ".join(changed[:3]) + (f" and {len(changed) - 3} more" if len(changed) > 3 else "")
     said = f"{note}; " if note else ""
-    edited = replace(source, note=f"{said}{len(changed)} files differ from its RECORD: {some}")
+    edited = replace(source, note=f"{said}{_count(len(changed))} from its RECORD: {some}")
     return FolderTree(edited, root, below, dist_info)
+
+
+def _count(files: int) -> str:
+    return "1 file differs" if files == 1 else f"{files} files differ"
 
 
 def distribution_folder(root: Path, package: str) -> str | None:

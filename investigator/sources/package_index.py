@@ -30,7 +30,7 @@ from investigator.sources.index_page import (
 from investigator.sources.pip_settings import PipSettings
 from investigator.sources.store import Store
 from investigator.sources.transport import Credential, Transport
-from investigator.sources.web import basic_credential, without_credentials
+from investigator.sources.web import basic_credential, why_not, without_credentials
 
 if TYPE_CHECKING:
     pass
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 LISTING_AGE = timedelta(hours=6)
 """How long a kept list of a project's files stands for the index's own, when online."""
 
-LISTING_LIMIT = 64 * 1024 * 1024
+LISTING_LIMIT = 16 * 1024 * 1024
 """Bytes of one project page."""
 
 
@@ -176,8 +176,7 @@ class PackageIndex:
         if failures and not files:
             raise failures[0]
         for failure in failures:
-            details: dict[str, Json] = {"source": name, "error": f"{failure}; the other indexes go on"}
-            self._events(Event(kind=EventKind.FAILED, agent=None, details=details))
+            self._complain(project, f"{failure}; the other indexes go on")
         if not known:
             raise UsageError(
                 f"the package index has no project {name!r}",
@@ -214,7 +213,18 @@ class PackageIndex:
             limit=LISTING_LIMIT,
         )
         kind = answer.headers.get("content-type", "text/html")
-        return parse_page(answer.body, kind, answer.url, project)
+        here = urlsplit(answer.url)
+        files = parse_page(answer.body, kind, answer.url, project)
+        refused = {file.filename: why for file in files if (why := why_not(here, file.url))}
+        for filename, why in list(refused.items())[:1]:
+            self._complain(
+                project, f"{len(refused)} files of {here.hostname} are left out ({filename}: {why})"
+            )
+        return tuple(file for file in files if file.filename not in refused)
+
+    def _complain(self, project: str, error: str) -> None:
+        details: dict[str, Json] = {"source": project, "error": error}
+        self._events(Event(kind=EventKind.FAILED, agent=None, details=details))
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ environment's own file (``sys.prefix``), ``PIP_CONFIG_FILE``, then ``PIP_*`` var
 import configparser
 import os
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from investigator.errors import UsageError
@@ -18,19 +18,20 @@ from investigator.errors import UsageError
 class PipSettings:
     """The settings that decide which index is asked, and how it is reached.
 
+    URLs may hold passwords, so they are not in the ``repr``.
     ``index_url`` None means: none is set, use the client library's default.
     ``cert``: a CA bundle; ``client_cert``: a PEM file with key and certificate;
     ``trusted_hosts``: hosts (``host`` or ``host:port``) whose TLS is not verified.
     """
 
-    index_url: str | None = None
-    extra_index_urls: tuple[str, ...] = ()
+    index_url: str | None = field(default=None, repr=False)
+    extra_index_urls: tuple[str, ...] = field(default=(), repr=False)
     find_links: tuple[str, ...] = ()
     no_index: bool = False
     cert: str | None = None
     client_cert: str | None = None
     trusted_hosts: tuple[str, ...] = ()
-    proxy: str | None = None
+    proxy: str | None = field(default=None, repr=False)
 
 
 def read_pip_settings() -> PipSettings:

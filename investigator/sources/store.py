@@ -11,6 +11,7 @@ Layout below the root (created 0700)::
     v1/blobs/ab/cdef...      bytes whose sha256 is abcdef...
     v1/records/KIND/HASH     a header line, then the JSON value; HASH is sha256 of the key
     v1/aside/                corrupt entries, for a person to look at
+    v1/new/                  entries being written; what a killed process leaves is swept away
 """
 
 import hashlib
@@ -18,6 +19,8 @@ import json
 import os
 import tempfile
 import threading
+import time
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -31,6 +34,9 @@ FORMAT = 1
 
 MEMORY_LIMIT = 64 * 1024 * 1024
 """Bytes held in memory, at most, when the disk refuses them."""
+
+LEFTOVER_AGE = 3600.0
+"""Seconds after which an unfinished entry is nobody's any more."""
 
 _TAG = (
     "Signature: 8a477f597d28d172789f06886806bc55\n"
@@ -53,16 +59,45 @@ def default_root() -> Path:
     return Path(platformdirs.user_cache_dir("investigate", appauthor=False))
 
 
+class _Memory:
+    """What the disk refused, while there is room; shared by all views of a store."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._entries: dict[Path, bytes] = {}
+        self._bytes = 0
+        self._refused = False
+
+    def get(self, path: Path) -> bytes | None:
+        with self._lock:
+            return self._entries.get(path)
+
+    def put(self, path: Path, data: bytes) -> None:
+        with self._lock:
+            self._bytes += len(data) - len(self._entries.pop(path, b""))
+            self._entries[path] = data
+            while self._bytes > MEMORY_LIMIT:
+                oldest = next(iter(self._entries))
+                self._bytes -= len(self._entries.pop(oldest))
+
+    def drop(self, path: Path) -> None:
+        with self._lock:
+            self._bytes -= len(self._entries.pop(path, b""))
+
+    def first_refusal(self) -> bool:
+        """True the first time it is asked."""
+        with self._lock:
+            first, self._refused = not self._refused, True
+            return first
+
+
 class Store:
     """A content-addressed store in one folder. Safe to use from threads and processes at once."""
 
     def __init__(self, root: Path, events: EventSink = ignore) -> None:
         self._root = root
         self._events = events
-        self._lock = threading.Lock()
-        self._memory: dict[Path, bytes] = {}
-        self._memory_bytes = 0
-        self._said_unwritable = False
+        self._memory = _Memory()
 
     @classmethod
     def open(cls, path: Path | None = None, events: EventSink = ignore) -> "Store":
@@ -77,6 +112,7 @@ class Store:
             tag = store._root / "CACHEDIR.TAG"
             if not tag.exists():
                 tag.write_text(_TAG)
+            store._sweep()
         except OSError as error:
             if path is not None:
                 raise UsageError(
@@ -93,7 +129,9 @@ class Store:
 
     def with_events(self, events: EventSink) -> "Store":
         """The same store, reporting to another sink."""
-        return Store(self._root, events)
+        view = Store(self._root, events)
+        view._memory = self._memory
+        return view
 
     # Blobs
 
@@ -111,7 +149,7 @@ class Store:
     def has_blob(self, sha256: str) -> bool:
         """Whether there is an entry under this hash; it is checked when it is read."""
         path = self._blob_path(sha256)
-        return path in self._memory or path.is_file()
+        return path.is_file() or self._memory.get(path) is not None
 
     def keep_blob(self, data: bytes) -> str:
         """Keep bytes; returns their sha256 in hex."""
@@ -167,14 +205,13 @@ class Store:
         try:
             return path.read_bytes()
         except OSError:
-            with self._lock:
-                return self._memory.get(path)
+            return self._memory.get(path)
 
     def _write(self, path: Path, data: bytes) -> None:
         temporary: str | None = None
         try:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            handle, temporary = tempfile.mkstemp(prefix=".new-", dir=path.parent)
+            handle, temporary = tempfile.mkstemp(dir=self._folder("new"))
             with os.fdopen(handle, "wb") as file:
                 file.write(data)
             os.replace(temporary, path)
@@ -182,31 +219,28 @@ class Store:
             if temporary is not None:
                 Path(temporary).unlink(missing_ok=True)
             self._unwritable(error)
-            self._remember(path, data)
+            self._memory.put(path, data)
 
-    def _remember(self, path: Path, data: bytes) -> None:
-        with self._lock:
-            self._memory_bytes += len(data) - len(self._memory.pop(path, b""))
-            self._memory[path] = data
-            while self._memory_bytes > MEMORY_LIMIT:
-                oldest = next(iter(self._memory))
-                self._memory_bytes -= len(self._memory.pop(oldest))
+    def _folder(self, name: str) -> Path:
+        folder = self._root / f"v{FORMAT}" / name
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return folder
+
+    def _sweep(self) -> None:
+        """Remove what processes left that were killed while they wrote."""
+        for entry in self._folder("new").iterdir():
+            with suppress(OSError):
+                if time.time() - entry.stat().st_mtime > LEFTOVER_AGE:
+                    entry.unlink()
 
     def _set_aside(self, path: Path, why: str) -> None:
-        aside = self._root / f"v{FORMAT}" / "aside"
-        try:
-            aside.mkdir(mode=0o700, parents=True, exist_ok=True)
-            os.replace(path, aside / f"{path.parent.name}-{path.name}")
-        except OSError:
-            pass  # another process was quicker, or the disk refuses: a miss either way
-        with self._lock:
-            self._memory_bytes -= len(self._memory.pop(path, b""))
+        with suppress(OSError):  # another process was quicker, or the disk refuses: a miss either way
+            os.replace(path, self._folder("aside") / f"{path.parent.name}-{path.name}")
+        self._memory.drop(path)
         self._say(f"{why}; set aside and fetched again")
 
     def _unwritable(self, error: OSError) -> None:
-        with self._lock:
-            said, self._said_unwritable = self._said_unwritable, True
-        if not said:
+        if self._memory.first_refusal():
             self._say(f"{self._root} cannot be written ({error.strerror or error}); nothing is kept")
 
     def _say(self, error: str) -> None:

@@ -74,7 +74,7 @@ class NetworkPolicy:
     ca_bundle: str | None = None
     client_cert: str | None = None
     insecure_hosts: tuple[str, ...] = ()
-    proxy: str | None = None
+    proxy: str | None = field(default=None, repr=False)
     connect_timeout: float = 10.0
     read_timeout: float = 30.0
     tries: int = 3
@@ -101,25 +101,32 @@ def checked_address(url: str) -> SplitResult:
 
 def redirect_target(here: SplitResult, location: str, same_host: bool, what: str) -> SplitResult:
     """Where a redirect leads, when it may be followed. Raises SourceError."""
-    refused = ""
-    there = here
-    try:
-        there = checked_address(urljoin(urlunsplit(here), location))
-    except (UsageError, ValueError):
-        refused = "it is no plain web address"
-    if not refused and here.scheme == "https" and there.scheme != "https":
-        refused = "it leaves TLS"
-    elif not refused and same_host and origin(here) != origin(there):
-        refused = "it leaves the server that was asked"
-    elif not refused and is_private(there.hostname or "") and not is_private(here.hostname or ""):
-        refused = "it points into a private network"
+    refused = why_not(here, location, same_host=same_host)
     if refused:
         raise SourceError(
             f"{what}: {here.hostname} redirects to {location.rpartition('@')[2].partition('?')[0][:200]!r}, "
             f"which is not followed: {refused}",
             "if that place is right, name it directly",
         )
-    return there
+    return checked_address(urljoin(urlunsplit(here), location))
+
+
+def why_not(here: SplitResult, location: str, *, same_host: bool = False) -> str:
+    """Why a link found at ``here`` is not followed; empty when it may be.
+
+    Never from TLS to plain HTTP, never from elsewhere into a private network.
+    """
+    try:
+        there = checked_address(urljoin(urlunsplit(here), location))
+    except (UsageError, ValueError):
+        return "it is no plain web address"
+    if here.scheme == "https" and there.scheme != "https":
+        return "it leaves TLS"
+    if same_host and origin(here) != origin(there):
+        return "it leaves the server that was asked"
+    if is_private(there.hostname or "") and not is_private(here.hostname or ""):
+        return "it points into a private network"
+    return ""
 
 
 def is_private(host: str) -> bool:

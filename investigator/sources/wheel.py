@@ -6,9 +6,10 @@ far are in the store.
 """
 
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlsplit
@@ -32,6 +33,8 @@ GAP = 32 * 1024
 """Bytes between two members that are rather fetched along than skipped with another request."""
 LONGEST = 8 * 1024 * 1024
 """Bytes of one ranged request."""
+AT_ONCE = 4
+"""Ranged requests of one wheel that are under way together."""
 SLACK = 64
 """Bytes asked for beyond a member's least end, for the extra field of its local header."""
 
@@ -48,9 +51,7 @@ class WheelDirectory:
 class WheelTree:
     """The files of one wheel as a tree (see :class:`investigator.sources.interface.Tree`)."""
 
-    def __init__(
-        self, source: Source, file: Bytes, directory: WheelDirectory, store: Store, offline: bool = False
-    ) -> None:
+    def __init__(self, source: Source, file: Bytes, directory: WheelDirectory, store: Store) -> None:
         self._source = source
         self._file = file
         self._directory = directory
@@ -60,7 +61,10 @@ class WheelTree:
 
     @property
     def source(self) -> Source:
-        """The wheel: its release, and the sha256 that the index names for the whole file."""
+        """The wheel: its release, and the sha256 that the index names for the whole file.
+
+        Its origin turns from cache to live when a file has to be fetched after all.
+        """
         return self._source
 
     def paths(self) -> Sequence[str]:
@@ -112,15 +116,25 @@ class WheelTree:
         """The contents of these members; damaged ones are missing from the answer."""
         spans = [(m.start, min(m.limit, m.least_end + SLACK)) for m in members]
         contents: dict[str, bytes] = {}
-        for start, end in range_zip.coalesce(spans, GAP, LONGEST):
-            data = self._file.read(start, end)
+        for start, end, data in self._read_spans(range_zip.coalesce(spans, GAP, LONGEST)):
             for member in members:
                 if start <= member.start < end:
                     with suppress(IntegrityError, LimitError):
                         contents[member.name] = self._unpack(member, data[member.start - start :])
         return contents
 
+    def _read_spans(self, spans: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int, bytes]]:
+        """Each span with its bytes; after the first, a few at a time."""
+        for start, end in spans[:1]:
+            yield start, end, self._file.read(start, end)
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            rest = spans[1:]
+            for (start, end), data in zip(rest, pool.map(lambda s: self._file.read(*s), rest), strict=True):
+                yield start, end, data
+
     def _unpack(self, member: Member, data: bytes) -> bytes:
+        if self._source.origin is Origin.CACHE:
+            self._source = replace(self._source, origin=Origin.LIVE)
         needed = range_zip.span_needed(member, data)
         if needed > len(data):
             data += self._file.read(member.start + len(data), member.start + needed)

@@ -193,6 +193,17 @@ def test_links_are_followed_inside_and_nowhere_else(unpacked: Path) -> None:
             tree.read(path)
 
 
+@pytest.mark.parametrize("given", ["", "vllm"])
+def test_a_package_that_is_itself_a_link(unpacked: Path, tmp_path: Path, given: str) -> None:
+    (tmp_path / "linked").mkdir()
+    (tmp_path / "linked/vllm").symlink_to(unpacked / "vllm")
+
+    tree = open_folder(tmp_path / "linked" / given, "vllm")
+
+    assert tree.read("vllm/config.py") == ENGINE_FILES["vllm/config.py"]
+    assert tree.source.revision == "0.20.1"
+
+
 def test_a_pipe_is_never_opened(unpacked: Path) -> None:
     os.mkfifo(unpacked / "vllm/pipe.py")
 

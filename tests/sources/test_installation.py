@@ -59,7 +59,7 @@ def test_a_hand_edited_installation(environment: Path, site: Path, workspace: Wo
 
     assert isinstance(tree, FolderTree)
     assert tree.modified() == ("vllm/worker/runner.py",)
-    assert tree.source.note == "1 files differ from its RECORD: vllm/worker/runner.py"
+    assert tree.source.note == "1 file differs from its RECORD: vllm/worker/runner.py"
 
 
 def test_an_editable_installation(environment: Path, site: Path, tmp_path: Path) -> None:

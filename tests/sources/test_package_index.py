@@ -274,6 +274,30 @@ def test_a_release_that_only_the_failing_index_might_have(workspace: Workspace, 
         with_settings(workspace, settings).wheel("vllm", "0.99.0")
 
 
+@pytest.mark.parametrize(
+    "link", ["file:///etc/vllm-0.20.1-py3-none-any.whl", "ftp://h.invalid/vllm-0.20.1-py3-none-any.whl"]
+)
+def test_a_web_index_cannot_point_at_this_machine(
+    workspace: Workspace, index: MiniIndex, events: list[Event], link: str
+) -> None:
+    page = f'<a href="{link}">vllm-0.20.1-py3-none-any.whl</a>'
+    index.first = [Response(page, mimetype="text/html")]
+
+    assert workspace.index.releases("vllm") == ()
+
+    assert "1 files of localhost are left out" in str(events[-1].details["error"])
+
+
+def test_passwords_of_indexes_are_not_shown() -> None:
+    settings = PipSettings(
+        index_url="https://u:canary@h.invalid",
+        extra_index_urls=("https://u:canary@i.invalid",),
+        proxy="http://canary@p",
+    )
+
+    assert "canary" not in repr(settings)
+
+
 def test_no_index_means_local_folders_alone(workspace: Workspace, index: MiniIndex, tmp_path: Path) -> None:
     index.add()
     (tmp_path / wheel_name(version="0.20.2")).write_bytes(build_wheel(version="0.20.2"))

@@ -1,16 +1,21 @@
 """The store keeps what it is given, notices what is not what it should be, and never breaks a run."""
 
+import errno
 import hashlib
+import os
+import shutil
 import stat
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 
 import pytest
 
 from investigator.errors import UsageError
-from investigator.events import Event
+from investigator.events import Event, ignore
+from investigator.sources import store as store_module
 from investigator.sources.store import Store
 
 HELLO = b"hello\n"
@@ -99,6 +104,7 @@ def test_a_record_whose_value_was_edited_is_a_miss(store: Store) -> None:
 def test_a_disk_that_refuses_means_memory_and_one_word_about_it(tmp_path: Path, events: list[Event]) -> None:
     root = tmp_path / "cache"
     store = Store.open(root, events.append)
+    shutil.rmtree(root / "v1")
     (root / "v1").write_text("a file where the store wants a folder")
 
     assert store.blob(store.keep_blob(HELLO)) == HELLO
@@ -107,6 +113,43 @@ def test_a_disk_that_refuses_means_memory_and_one_word_about_it(tmp_path: Path, 
     assert store.record("answers", "key") == 1
     assert len(events) == 1
     assert "cannot be written" in str(events[0].details["error"])
+
+
+@pytest.mark.parametrize("step", ["mkstemp", "fdopen", "replace"])
+def test_a_disk_that_is_full(
+    store: Store, events: list[Event], monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(tempfile if step == "mkstemp" else os, step, full)
+
+    assert store.blob(store.keep_blob(HELLO)) == HELLO
+    store.with_events(ignore).keep("answers", "key", 1)
+
+    assert store.record("answers", "key") == 1
+    assert ["No space left" in str(event.details["error"]) for event in events] == [True]
+    assert list((store.root / "v1/new").iterdir()) == []
+
+
+def test_memory_has_an_end(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    (store.root / "v1/blobs").write_text("a file where the store wants a folder")
+    monkeypatch.setattr(store_module, "MEMORY_LIMIT", 250)
+    hashes = [store.keep_blob(bytes([n]) * 100) for n in range(3)]
+
+    assert [store.blob(sha256) is not None for sha256 in hashes] == [False, True, True]
+    assert [store.has_blob(sha256) for sha256 in hashes] == [False, True, True]
+
+
+def test_what_a_killed_process_left_is_swept_away(store: Store) -> None:
+    new = store.root / "v1/new"
+    (new / "old").write_bytes(b"half an ent")
+    (new / "young").write_bytes(b"half an ent")
+    os.utime(new / "old", (0, 0))
+
+    Store.open(store.root)
+
+    assert [path.name for path in new.iterdir()] == ["young"]
 
 
 def test_a_cache_folder_that_was_asked_for_and_cannot_be_is_an_error(tmp_path: Path) -> None:

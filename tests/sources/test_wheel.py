@@ -73,8 +73,11 @@ def test_a_small_wheel_costs_three_requests_and_a_second_run_none(
 
     assert [again.read(path) for path in MODEST] == [ENGINE_FILES[path] for path in MODEST]
     assert again.source.origin is Origin.CACHE
+    fetching = open_engine(RELEASE, reopened())
+    fetching.read("vllm/worker/runner.py")
+    assert fetching.source.origin is Origin.LIVE
     assert abs(again.source.retrieved_at - tree.source.retrieved_at) < timedelta(seconds=5)
-    assert len(index.requests) == 3
+    assert len(index.requests) == 4
 
 
 def test_only_what_is_asked_for_travels(workspace: Workspace, index: MiniIndex) -> None:
