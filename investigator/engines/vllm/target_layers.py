@@ -176,10 +176,10 @@ def _depths(session: Session, numbers: tuple[int, ...]) -> tuple[Value, tuple[St
         missing = _left_alone(session)
         return missing or Unknown(f"{cls.name}.{SETTER} stores the numbers nowhere that was seen"), ()
     holder = stored.value[0]
-    streams, event = _run_forward(session, holder, layers)
+    streams, place = _run_forward(session, holder, layers)
     steps = [Step(stored.place, "the target keeps the numbers")]
-    if event is not None:
-        steps.append(Step(_in_forward(event, holder), "the target captures the stream here"))
+    if place is not None:
+        steps.append(Step(place, "the target captures the stream here"))
     return streams, tuple(steps)
 
 
@@ -215,7 +215,7 @@ def _is_layer_list(event: Event, numbers: tuple[int, ...]) -> bool:
     return isinstance(value, (list, tuple, set)) and set(value) == set(numbers)
 
 
-def _run_forward(session: Session, holder: Instance, layers: int) -> tuple[Value, Event | None]:
+def _run_forward(session: Session, holder: Instance, layers: int) -> tuple[Value, Place | None]:
     interp = session.interp
     assert holder.cls is not None
     forward = classes.class_attribute(interp, holder.cls, "forward")
@@ -243,12 +243,13 @@ def _run_forward(session: Session, holder: Instance, layers: int) -> tuple[Value
     result = interp.enter(forward, (holder,), arguments)
     if isinstance(result, Unknown):
         return result, None
-    event = interp.trace.last(Happening.APPEND, lambda e: isinstance(e.value, State))
+    captured = interp.trace.last(Happening.APPEND, lambda e: isinstance(e.value, State))
+    place = _in_forward(captured, forward) if captured is not None else None
     found = list(_state_lists(result))
     if not found:
         missing = find_unknown(result)
-        return missing or Unknown(f"{forward.qualified_name} returns no captured streams"), event
-    return [s.depth if isinstance(s, State) else s for s in found[0]], event
+        return missing or Unknown(f"{forward.qualified_name} returns no captured streams"), place
+    return [s.depth if isinstance(s, State) else s for s in found[0]], place
 
 
 def _layer_settings(session: Session, holder: Instance) -> Callable[[str], Value]:
@@ -283,10 +284,7 @@ def _state_lists(value: Value) -> Iterator[list[Value]]:
                 yield from _state_lists(item)
 
 
-def _in_forward(event: Event, holder: Instance) -> Place:
-    """The frame of the capture that stands in the file of the model's forward."""
-    interp_paths = {
-        base.module.path for base in (holder.cls.mro or ()) if holder.cls and isinstance(base, ClassValue)
-    }
-    inside = [place for place in event.stack if place.path in interp_paths]
-    return inside[-1] if inside and event.place.path not in interp_paths else event.place
+def _in_forward(event: Event, forward: FunctionValue) -> Place:
+    """The innermost frame of the capture that stands in the file of the model's forward."""
+    inside = [place for place in event.stack if place.path == forward.module.path]
+    return inside[-1] if inside else event.place
