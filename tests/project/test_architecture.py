@@ -16,7 +16,7 @@ FOLDERS = {
 
 LAYERS = (
     {"model", "errors", "fixtures"},
-    {"case", "checkpoint", "events", "settings"},
+    {"case", "checkpoint", "events", "settings", "explain"},
     {"checkpoints"},
     {"sources", "log", "run_folder", "outcome", "remedies"},
     {"code", "evidence_check"},

@@ -1,0 +1,42 @@
+"""``investigate explain``: what a contract or a config key means."""
+
+import click
+
+from investigator.errors import ExitCode
+
+
+@click.command("explain")
+@click.argument("name", metavar="[CONTRACT|KEY]", required=False)
+def command(name: str | None) -> int:
+    """Tell what a contract or a config key means, how it fails, and what to do.
+
+    Without a name, all of them are listed.
+
+    \b
+    Examples:
+      investigate explain cache-drop
+      investigate explain layer_types
+    """
+    from investigator.explain import explain
+    from investigator.explain.text import plain
+
+    click.echo(plain(explain(name)) if name else _listed(), nl=False)
+    return ExitCode.CLEAN
+
+
+def _listed() -> str:
+    from investigator.explain import BY_KEY, EXPLANATIONS
+
+    width = max(len(each.contract) for each in EXPLANATIONS)
+    lines = ["Contracts:"]
+    lines += [f"  {each.contract:<{width}}  {_first_clause(each.promise)}" for each in EXPLANATIONS]
+    lines += ["", "Config keys:", *(f"  {key}" for key in BY_KEY)]
+    return "\n".join(lines) + "\n"
+
+
+def _first_clause(promise: str) -> str:
+    """The promise as far as one line of a terminal takes it."""
+    limit = 76
+    if len(promise) <= limit:
+        return promise
+    return promise[: promise.rfind(" ", 0, limit)].rstrip(",;:") + " …"
