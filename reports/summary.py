@@ -71,7 +71,7 @@ def headline(investigation: Investigation) -> str:
     here = counted(f for f in investigation.findings if in_use(f, investigation))
     bad = [f"{number} {verdict.value}" for verdict, number in here.items() if verdict in TO_EXPLAIN]
     unknown = here.get(Verdict.UNKNOWN, 0)
-    if not here:
+    if not here or unknown == sum(here.values()):
         return "Nothing could be decided"
     if bad:
         bad += [f"{kept} honoured"] if (kept := here.get(Verdict.HONOURED, 0)) else []

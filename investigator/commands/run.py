@@ -11,7 +11,7 @@ import click
 from investigator.case import DEFAULT_PULL_REQUESTS, DEFAULT_REFERENCES, Case
 from investigator.commands.options import case_options, consoles, settings_options
 from investigator.errors import ExitCode
-from investigator.model import Investigation, Runner
+from investigator.model import AgentStatus, Investigation, Runner
 from investigator.outcome import FailOn, exit_code
 from investigator.reports.escape import visible
 from investigator.reports.formats import BY_DEFAULT, FORMATS
@@ -130,6 +130,9 @@ def _tell(
         append_step_summary(investigation)
     if on_github and not alone:
         click.echo(FORMATS["github"].render(investigation), nl=False)
+    for agent in investigation.agents:
+        if agent.status is AgentStatus.FAILED:
+            click.echo(visible(f"investigate: error: agent {agent.name} failed: {agent.error}"), err=True)
     talk.print(f"\nwritten to {visible(str(folder.path))}", soft_wrap=True)
     if investigation.patches:
         names = ", ".join(patch.name for patch in investigation.patches)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from investigator import cli
-from investigator.errors import UsageError
+from investigator.errors import SourceError, UsageError
 from investigator.model import Verdict
 from tests.support import builders
 from tests.support.agents import FakeAgent
@@ -152,6 +152,19 @@ def test_a_case_that_cannot_be_investigated_is_one_clear_error(run):
         "  the nearest are 0.20.1 and 0.20.2",
     ]
     assert out == ""
+
+
+def test_an_agent_that_failed_is_an_error_even_when_quiet(run):
+    def act(context):
+        raise SourceError("the Hub is away", "use --offline")
+
+    code, out, err = run(
+        "--out", "found", "-q", made=assembly([], agents=(FakeAgent("vllm"), FakeAgent("hub", act=act)))
+    )
+
+    assert code == 3
+    assert err == "investigate: error: agent hub failed: the Hub is away (use --offline)\n"
+    assert "agent hub failed: the Hub is away" in out
 
 
 def test_an_interrupt_leaves_what_was_found(run, tmp_path):

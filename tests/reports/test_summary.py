@@ -18,6 +18,7 @@ def run(*verdicts, runner=V1):
     ("investigation", "sentence"),
     [
         (run(), "Nothing could be decided"),
+        (run((Verdict.UNKNOWN, V1), (Verdict.HONOURED, V2)), "Nothing could be decided"),
         (run((Verdict.HONOURED, V1)), "No promise was found broken"),
         (
             run((Verdict.BROKEN, V1), (Verdict.BROKEN, None), (Verdict.HONOURED, V1)),
