@@ -8,7 +8,7 @@ import investigator
 from investigator.case import Case
 from investigator.events import Event, EventKind, EventSink, ignore
 from investigator.evidence_check import check_evidence
-from investigator.model import CaseRecord, Finding, Investigation, Json, NotChecked, Patch, Runner
+from investigator.model import CaseRecord, Finding, Investigation, Json, NotChecked, Patch, PullRequest, Runner
 from investigator.remedies import with_remedies
 from investigator.run import DEADLINE, Gathered, Team, gather
 
@@ -20,6 +20,8 @@ class Judgement:
     findings: tuple[Finding, ...]
     default_runner: Runner | None = None
     default_runner_why: str = ""
+    pull_requests: tuple[PullRequest, ...] = ()
+    """The pull requests of the case, each with how this engine stands to it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,8 +89,8 @@ def conduct(
         sources=gathered.sources,
         agents=gathered.reports,
         answers=gathered.answers,
-        findings=with_remedies(judgement.findings, gathered.pull_requests, repairs.patches),
-        pull_requests=gathered.pull_requests,
+        findings=with_remedies(judgement.findings, judgement.pull_requests, repairs.patches),
+        pull_requests=judgement.pull_requests,
         patches=repairs.patches,
         not_checked=gathered.not_checked + repairs.not_checked,
         command=command,

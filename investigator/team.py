@@ -7,7 +7,7 @@ patches room all at once.
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 
 import investigator
@@ -24,8 +24,9 @@ from investigator.contracts.registry import CONTRACTS
 from investigator.engines.remembered import Records
 from investigator.engines.vllm.engine import QUESTIONS
 from investigator.events import EventSink
-from investigator.model import Answer, NotChecked, Role, Verdict
+from investigator.model import Answer, Finding, NotChecked, PullRequest, Role, Verdict
 from investigator.patches.verify import Verdicts
+from investigator.pull_requests.effect import contained_by_effect
 from investigator.references.recorded import RecordedReference, read_recorded
 from investigator.run import Gathered, Team
 from investigator.settings import Settings
@@ -113,13 +114,22 @@ def recorded(name: str) -> RecordedReference | None:
 def _judge(engine: VllmAgent) -> Callable[[Case, Gathered], Judgement]:
     def judge(case: Case, gathered: Gathered) -> Judgement:  # noqa: ARG001
         choice = engine.choice
+        findings = synthesize(gathered.answers, gathered.checkpoint)
         return Judgement(
-            findings=synthesize(gathered.answers, gathered.checkpoint),
+            findings=findings,
             default_runner=choice.runner if choice else None,
             default_runner_why=choice.why if choice else "the engine could not be asked",
+            pull_requests=tuple(_standing(request, findings) for request in gathered.pull_requests),
         )
 
     return judge
+
+
+def _standing(request: PullRequest, findings: Sequence[Finding]) -> PullRequest:
+    """The pull request, with whether this engine keeps what it repairs."""
+    verdicts = {(finding.contract, finding.runner): finding.verdict for finding in findings}
+    contained, why = contained_by_effect(verdicts, request.repairs)
+    return replace(request, contained=contained, contained_why=why or request.contained_why)
 
 
 # -- repairing -------------------------------------------------------------------------
