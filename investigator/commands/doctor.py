@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -75,7 +76,13 @@ def git(_: Settings) -> Check:
         return Check(
             "git", State.NEEDED, "not on PATH: no repository can be read and no patch proven; install git"
         )
-    return Check("git", State.GOOD, found)
+    try:
+        answer = subprocess.run(
+            [found, "--version"], capture_output=True, text=True, timeout=10.0, check=True
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        return Check("git", State.NEEDED, f"{found} does not run: {error}; install git anew")
+    return Check("git", State.GOOD, f"{answer.stdout.strip().removeprefix('git version ')} at {found}")
 
 
 def cache(settings: Settings) -> Check:
@@ -164,7 +171,8 @@ def gpu(_: Settings) -> Check:
     """Accelerators, for ``validate`` only."""
     drivers = sorted(path.parent.name for path in Path("/proc/driver/nvidia/gpus").glob("*/information"))
     if drivers:
-        return Check("GPU", State.GOOD, f"{len(drivers)} NVIDIA")
+        tool = "nvidia-smi is there" if shutil.which("nvidia-smi") else "nvidia-smi is not on PATH"
+        return Check("GPU", State.GOOD, f"{len(drivers)} NVIDIA; {tool}")
     return Check("GPU", State.MISSING, "none seen; only a validation on the real engine needs one")
 
 

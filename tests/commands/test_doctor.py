@@ -1,5 +1,7 @@
 """``investigate doctor`` tells what is there, and never a token."""
 
+import re
+
 import pytest
 
 from investigator import cli
@@ -68,6 +70,25 @@ def test_without_git_no_patch_can_be_proven(monkeypatch):
     monkeypatch.setattr(doctor.shutil, "which", lambda name: None)
 
     assert doctor.git(Settings()).state is doctor.State.NEEDED
+
+
+def test_git_tells_its_version():
+    check = doctor.git(Settings())
+
+    assert check.state is doctor.State.GOOD
+    assert re.match(r"\d+\.\d+\S* at /", check.said)
+
+
+def test_a_git_that_does_not_run_is_as_good_as_none(tmp_path, monkeypatch):
+    broken = tmp_path / "git"
+    broken.write_text("#!/bin/sh\nexit 3\n")
+    broken.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    check = doctor.git(Settings())
+
+    assert check.state is doctor.State.NEEDED
+    assert "does not run" in check.said
 
 
 def test_a_cache_that_cannot_be_a_folder_is_an_error(tmp_path):
