@@ -67,9 +67,9 @@ def _reasons(triage: Triage) -> Iterator[str]:
 def _measured(triage: Triage, best: Measurement) -> Iterator[str]:
     low, high = triage.interval or (best.length.low, best.length.high)
     yield (
-        f"Acceptance length (AL = 1 + accepted tokens ÷ drafts): {markdown(best.length.arithmetic)}, "
-        f"95 % interval {low:.2f} to {high:.2f}. Read from the {markdown(best.kind.value)}, "
-        f"lines {best.first_line} to {best.last_line}: {markdown(best.length.given_as)}."
+        f"Acceptance length (AL = 1 + accepted tokens ÷ drafts): {markdown(best.length.arithmetic)}, 95 % "
+        f"interval {low:.2f} to {high:.2f}. Read from the {markdown(best.kind.value)}, lines "
+        f"{best.first_line} to {best.last_line}: {markdown(best.length.given_as)}."
     )
     rows = [(other.name, f"{other.value:.2f} {other.unit}", other.formula) for other in best.others]
     yield _table(("the same under another name", "value", "formula"), rows)

@@ -6,11 +6,9 @@ EXPLANATION = Explanation(
     contract="config-coverage",
     promise="Every key that the reference reads and this checkpoint sets is read on the engine's path.",
     matters=(
-        "A key that nobody reads is a promise that nobody keeps. An engine accepts unknown keys "
-        "silently, so a new "
-        "drafter with a new key runs on an old engine as if the key were not there. This contract finds "
-        "the faults "
-        "that have no contract of their own yet."
+        "A key that nobody reads is a promise that nobody keeps. An engine accepts unknown keys silently, "
+        "so a new drafter with a new key runs on an old engine as if the key were not there. This "
+        "contract finds the faults that have no contract of their own yet."
     ),
     drawing="""\
 reference target_layer_ids  layer_types  sliding_window  mask_token_id
@@ -22,11 +20,9 @@ engine    target_layer_ids       –             –         mask_token_id
         "the engine's model class was written for an earlier checkpoint layout",
         "a value is read and then dropped on the way to its use: reading is not yet using",
         "block_size and num_target_layers are not used for dflash by any vLLM release so far; the block "
-        "length is "
-        "num_speculative_tokens + 1, which the user sets",
+        "length is num_speculative_tokens + 1, which the user sets",
         "plain DFlashDraftModel ignores input_embedding_scale, output_multiplier and "
-        "final_logit_softcapping up "
-        "to vLLM 0.33",
+        "final_logit_softcapping up to vLLM 0.33",
     ),
     see=(
         "the report lists the keys that are set and unread, with where the reference reads them",

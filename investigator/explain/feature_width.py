@@ -6,15 +6,12 @@ EXPLANATION = Explanation(
     contract="feature-width",
     promise=(
         "The concatenated auxiliary hidden states are as wide as the drafter's projection: number of "
-        "target layer ids "
-        "× the target's hidden size."
+        "target layer ids × the target's hidden size."
     ),
     matters=(
         "The projection's columns belong to one layer each. If fewer layers are captured, or duplicates "
-        "collapse, the "
-        "features that arrive are shifted against the weights that read them: a shape error at best, "
-        "and noise where "
-        "something pads or cuts."
+        "collapse, the features that arrive are shifted against the weights that read them: a shape error "
+        "at best, and noise where something pads or cuts."
     ),
     drawing="""\
 ids [1, 9, 17, 25, 33]   5 × 4096 = 20480

@@ -6,11 +6,9 @@ EXPLANATION = Explanation(
     contract="head-sharing",
     promise="A drafter without embedding or head weights of its own uses the target's.",
     matters=(
-        "DFlash checkpoints leave out the two largest tables, since the target has them. The engine "
-        "must point the "
-        "drafter's modules at the target's. Where it does not, they keep what memory held when they "
-        "were made, and "
-        "proposals are random: an acceptance length of 1.00."
+        "DFlash checkpoints leave out the two largest tables, since the target has them. The engine must "
+        "point the drafter's modules at the target's. Where it does not, they keep what memory held when "
+        "they were made, and proposals are random: an acceptance length of 1.00."
     ),
     drawing="""\
 target     embed_tokens ──▶ layers ──▶ lm_head
@@ -19,9 +17,8 @@ drafter    embed_tokens ──▶ layers ──▶ lm_head
                ▲                          ▲
                └── not in the checkpoint ─┘   unshared: never filled""",
     breaks=(
-        "sharing is skipped when draft and target vocabularies seem to differ, as a padded one does "
-        "(vLLM 0.24.0, "
-        "model runner V2)",
+        "sharing is skipped when draft and target vocabularies seem to differ, as a padded one does (vLLM "
+        "0.24.0, model runner V2)",
         "sharing looks for the head under a fixed name, which a multimodal target keeps elsewhere",
         "with pipeline parallelism the two tables live on other ranks",
     ),

@@ -12,8 +12,8 @@ KEYS: tuple[KeyExplanation, ...] = (
         "dflash_config.",
         readers=(
             "both references: hidden_states[id + 1], in the config's order",
-            "vLLM's runner, with one added from 0.22 on (V1) and from 0.24 on (V2, its first release "
-            "with dflash)",
+            "vLLM's runner, with one added from 0.22 on (V1) and from 0.24 on (V2, its first release with "
+            "dflash)",
             "vLLM's draft model, for the width of the projection",
         ),
         contracts=("target-layer-offset", "feature-width", "target-capture", "silent-default"),

@@ -7,12 +7,9 @@ EXPLANATION = Explanation(
     promise="Draft context K/V that lies inside what a draft layer still attends to is not recycled.",
     matters=(
         "An engine frees the blocks that a sliding window has passed. For a drafter 'passed' must be "
-        "counted from the "
-        "last processed token, not from the end of the block of mask tokens that may be rejected. "
-        "Recycled blocks "
-        "hold another request's K/V: the drafter reads it without an error. An acceptance length of "
-        "1.34 instead of "
-        "5.95 was measured on Qwen3.5-9B."
+        "counted from the last processed token, not from the end of the block of mask tokens that may be "
+        "rejected. Recycled blocks hold another request's K/V: the drafter reads it without an error. An "
+        "acceptance length of 1.34 instead of 5.95 was measured on Qwen3.5-9B."
     ),
     drawing="""\
                   processed │ block
@@ -22,9 +19,8 @@ kept                        │ m m m m     from the end of the block
                   ▲ ▲ ▲ ▲
                   freed, and soon another request's""",
     breaks=(
-        "the draft layer's window stands in its KV-cache spec, and the planner frees what lies behind "
-        "it (0.25 can, "
-        "with async scheduling)",
+        "the draft layer's window stands in its KV-cache spec, and the planner frees what lies behind it "
+        "(0.25 can, with async scheduling)",
         "the boundary is computed from scheduled tokens, the mask tokens among them",
         "draft and target share a KV-cache group whose manager follows the target's rule",
     ),

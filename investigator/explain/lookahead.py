@@ -6,14 +6,12 @@ EXPLANATION = Explanation(
     contract="lookahead",
     promise=(
         "The scheduler reserves lookahead slots for num_speculative_tokens + 1 query tokens, on a "
-        "request's first "
-        "scheduling too."
+        "request's first scheduling too."
     ),
     matters=(
-        "The drafter's pass writes K/V for its anchor and every mask token. A slot that was not "
-        "reserved belongs to "
-        "somebody else: at the end of a prefix-cache hit that is a block shared with other requests. It is "
-        "overwritten, and those requests go wrong slowly and far from the cause."
+        "The drafter's pass writes K/V for its anchor and every mask token. A slot that was not reserved "
+        "belongs to somebody else: at the end of a prefix-cache hit that is a block shared with other "
+        "requests. It is overwritten, and those requests go wrong slowly and far from the cause."
     ),
     drawing="""\
 num_speculative_tokens = 3        queries of one draft:  a m m m   (4)
@@ -24,8 +22,7 @@ too few         │ p p p p │ p p a m │             the last ones fall into
                 ◀─ shared prefix ──▶""",
     breaks=(
         "num_lookahead_tokens is num_speculative_tokens, as for drafters that propose one token a pass "
-        "(vLLM 0.20 "
-        "to 0.22)",
+        "(vLLM 0.20 to 0.22)",
         "it is 0 when a request is first scheduled, while prefill and the first draft share that step",
     ),
     see=(

@@ -7,10 +7,8 @@ EXPLANATION = Explanation(
     promise="Every open position of the block is filled with the mask token that the drafter was trained on.",
     matters=(
         "The block that the drafter completes is one anchor and a row of mask tokens. Its weights know "
-        "that one "
-        "embedding as 'predict me'. Another id is read as an ordinary word, and the drafter continues a "
-        "sentence of "
-        "such words instead."
+        "that one embedding as 'predict me'. Another id is read as an ordinary word, and the drafter "
+        "continues a sentence of such words instead."
     ),
     drawing="""\
 one draft        anchor   [mask]   [mask]   [mask]     mask_token_id 248070

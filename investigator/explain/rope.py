@@ -5,16 +5,13 @@ from investigator.explain.explanation import Explanation
 EXPLANATION = Explanation(
     contract="rope",
     promise=(
-        "The draft layers rotate queries and keys with the base, the share of dimensions, the scaling "
-        "and the layout "
-        "that the drafter's own config gives."
+        "The draft layers rotate queries and keys with the base, the share of dimensions, the scaling and "
+        "the layout that the drafter's own config gives."
     ),
     matters=(
         "Rotary embeddings tell the drafter how far apart two tokens are. With another base or layout "
-        "near tokens look "
-        "far, the more the longer the context. Target and drafter may differ in all of it, so the "
-        "target's values are "
-        "not the drafter's."
+        "near tokens look far, the more the longer the context. Target and drafter may differ in all of "
+        "it, so the target's values are not the drafter's."
     ),
     drawing="""\
 layout     halves (NeoX)                 pairs (interleaved)
@@ -25,11 +22,9 @@ the same numbers, rotated the other way, are other keys""",
     breaks=(
         "the draft's layout is overwritten with the target's (vLLM 0.28.0 alone)",
         "rope_theta is looked for at the top level where the newer layout nests it in rope_parameters, "
-        "and a default "
-        "base is used",
+        "and a default base is used",
         "a share of rotated dimensions (partial_rotary_factor) is ignored, or scaling for long contexts "
-        "is applied to "
-        "one of the two models only",
+        "is applied to one of the two models only",
     ),
     see=(
         "acceptance decays early and falls further as contexts grow",

@@ -8,10 +8,8 @@ EXPLANATION = Explanation(
     "name.",
     matters=(
         "Capturing is written into each target class by hand: a loop over the layers that keeps some of "
-        "the states. A "
-        "loop that ends before the last layer, or a class that lacks the interface, cannot serve every "
-        "id. The "
-        "drafter then gets fewer states, or none."
+        "the states. A loop that ends before the last layer, or a class that lacks the interface, cannot "
+        "serve every id. The drafter then gets fewer states, or none."
     ),
     drawing="""\
 for n, layer in enumerate(layers):
@@ -21,8 +19,8 @@ for n, layer in enumerate(layers):
                                         is never kept unless written here""",
     breaks=(
         "the state after the last layer is never captured (deepseek_v2 up to vLLM 0.24, deepseek_v32 still)",
-        "a class takes the states before each layer where another takes them after it: one off, for "
-        "that target only",
+        "a class takes the states before each layer where another takes them after it: one off, for that "
+        "target only",
         "a text-only class skips the setter that sorts the ids and removes duplicates",
         "a class without the capture interface: DFlash raises, which is the right answer",
     ),

@@ -27,8 +27,9 @@ def markdown(explanations: Sequence[Explanation], keys: Sequence[KeyExplanation]
     """One page of documentation: all contracts, then all keys."""
     blocks = [
         "# Contracts",
-        "What each promise means, how it is broken, and what to do; the same texts as `investigate explain`. "
-        "Made from the program; see [CONTRIBUTING.md](../CONTRIBUTING.md) for how to make it anew.",
+        "What each promise means, how it is broken, and what to do; the same texts as `investigate "
+        "explain`. Made from the program; see [CONTRIBUTING.md](../CONTRIBUTING.md) for how to make it "
+        "anew.",
         "\n".join(f"- [`{each.contract}`](#{each.contract})" for each in explanations),
     ]
     for each in explanations:

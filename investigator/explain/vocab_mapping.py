@@ -6,15 +6,12 @@ EXPLANATION = Explanation(
     contract="vocab-mapping",
     promise=(
         "A proposed id is translated from the draft's vocabulary to the target's where they differ, and "
-        "left alone "
-        "where they do not."
+        "left alone where they do not."
     ),
     matters=(
-        "Some drafters propose from a short list of frequent tokens; a table then leads from draft id "
-        "to target id. "
-        "A missing table, or one built where none is needed, turns good proposals into other words. The "
-        "target "
-        "rejects them all: an acceptance length of 1.00."
+        "Some drafters propose from a short list of frequent tokens; a table then leads from draft id to "
+        "target id. A missing table, or one built where none is needed, turns good proposals into other "
+        "words. The target rejects them all: an acceptance length of 1.00."
     ),
     drawing="""\
 draft id     0     1     2    …   31999     draft_vocab_size 32000
@@ -24,8 +21,7 @@ table       11   198   220    …             of ids, or of offsets to add
 target id   11   198   220    …  151935     vocab_size 151936""",
     breaks=(
         "a padded target vocabulary looks larger than the draft's, so a mapping is built where there is "
-        "none to make "
-        "(vLLM 0.24.0, model runner V2)",
+        "none to make (vLLM 0.24.0, model runner V2)",
         "offsets are read as ids, or ids as offsets",
         "draft_vocab_size is not read, and proposals are taken as target ids",
     ),

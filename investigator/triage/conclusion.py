@@ -53,8 +53,8 @@ def conclusion(triage: Triage, findings: Sequence[Finding]) -> str:
         return "No contract that would look like this was found broken; some of them are not decided."
     if triage.answer is Answer.ENGINE:
         return (
-            "No contract that would look like this was found broken: look at the pairing, the flags and the "
-            "checkpoint's revision before blaming either side."
+            "No contract that would look like this was found broken: look at the pairing, the flags and "
+            "the checkpoint's revision before blaming either side."
         )
     return "No contract that would look like this was found broken, which speaks for the engine."
 

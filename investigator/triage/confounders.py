@@ -154,8 +154,8 @@ def _limited(given: _Seen) -> Confounder | None:
             name="limited draft tokens",
             seen=f"{configured} tokens a draft, where the drafter's block holds {full} behind its anchor",
             effect=(
-                f"AL cannot exceed {configured + 1}; published figures are brought down to that "
-                "before comparing"
+                f"AL cannot exceed {configured + 1}; published figures are brought down to that before "
+                "comparing"
             ),
             line=given.symptom.where("draft-tokens") or given.symptom.where("block-size"),
         )

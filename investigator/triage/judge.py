@@ -120,26 +120,23 @@ def _decide(view: _View) -> tuple[Answer, str]:
         )
     if view.left is None:
         return Answer.EITHER, (
-            f"AL {view.length:.2f} is low, but no figure is published for this pair: an engine "
-            "that breaks a promise "
-            "and a drafter that was never good look the same from here."
+            f"AL {view.length:.2f} is low, but no figure is published for this pair: an engine that breaks "
+            "a promise and a drafter that was never good look the same from here."
         )
     if view.left < view.every:
         return Answer.ENGINE, (
-            f"AL {view.length:.2f} is so far below the published {_range(view.expected)} that "
-            "thinking mode, language "
-            "and harder text together would not explain it, nor would the drafter of another "
-            "target generation."
+            f"AL {view.length:.2f} is so far below the published {_range(view.expected)} that thinking "
+            "mode, language and harder text together would not explain it, nor would the drafter of "
+            "another target generation."
         )
     if view.left < view.one:
         return Answer.ENGINE, (
-            f"AL {view.length:.2f} against a published {_range(view.expected)}: more is lost than any single "
-            "known confounder takes. Two at once could; rule them out with one short run."
+            f"AL {view.length:.2f} against a published {_range(view.expected)}: more is lost than any "
+            "single known confounder takes. Two at once could; rule them out with one short run."
         )
     return Answer.EITHER, (
-        f"AL {view.length:.2f} against a published {_range(view.expected)}: a loss of this size "
-        "is what one unseen "
-        "confounder, another drafter, or a single broken promise can each give."
+        f"AL {view.length:.2f} against a published {_range(view.expected)}: a loss of this size is what "
+        "one unseen confounder, another drafter, or a single broken promise can each give."
     )
 
 
@@ -164,9 +161,8 @@ def _too_little(view: _View) -> tuple[Answer, str]:
 def _healthy(view: _View) -> tuple[Answer, str]:
     if view.shows(Shape.NO_PREFIX_HITS):
         return Answer.ENGINE, (
-            f"Acceptance is fine (AL {view.length:.2f}), but the prefix cache finds nothing: "
-            "that is the engine's part "
-            "alone, if the requests share a prefix."
+            f"Acceptance is fine (AL {view.length:.2f}), but the prefix cache finds nothing: that is the "
+            "engine's part alone, if the requests share a prefix."
         )
     known = (
         f"within 10 % of the published {_range(view.expected)} or above"
@@ -174,8 +170,8 @@ def _healthy(view: _View) -> tuple[Answer, str]:
         else "healthy for any drafter"
     )
     return Answer.NO_FAULT, (
-        f"AL {view.length:.2f} is {known}. A fault that costs a few per cent would not show; "
-        "the findings tell."
+        f"AL {view.length:.2f} is {known}. A fault that costs a few per cent would not show; the findings "
+        "tell."
     )
 
 
@@ -183,8 +179,8 @@ def _explained(view: _View) -> tuple[Answer, str]:
     shown = " and ".join(one.name for one in view.confounders if one.kept is not None)
     if not shown:
         return Answer.EITHER, (
-            f"AL {view.length:.2f} is below the published {_range(view.expected)}, "
-            "but so few drafts leave the published range possible."
+            f"AL {view.length:.2f} is below the published {_range(view.expected)}, but so few drafts leave "
+            "the published range possible."
         )
     return Answer.NO_FAULT, (
         f"AL {view.length:.2f} against a published {_range(view.expected)} is no less than {shown} would "
@@ -201,14 +197,12 @@ def _long(view: _View) -> tuple[Answer, str]:
     ]
     if there and long.length < min(there):
         return Answer.ENGINE, (
-            f"Acceptance falls with context, to AL {long.length:.2f}, where this pair was "
-            f"measured at {min(there):.2f} "
-            "or more: the drafter can do it."
+            f"Acceptance falls with context, to AL {long.length:.2f}, where this pair was measured at "
+            f"{min(there):.2f} or more: the drafter can do it."
         )
     return Answer.EITHER, (
-        "Acceptance falls with context. A window that the engine ignores does that, and so "
-        "does a drafter that was "
-        "trained on short contexts only; the drafter's layer_types tell which promise was made."
+        "Acceptance falls with context. A window that the engine ignores does that, and so does a drafter "
+        "that was trained on short contexts only; the drafter's layer_types tell which promise was made."
     )
 
 
@@ -217,8 +211,8 @@ def _for_engine(view: _View) -> list[str]:
     if view.left is not None and view.left < 1:
         found.append(
             f"at most {100 * view.left:.0f} % of the lowest published accepted tokens are left, "
-            "confounders that show "
-            f"taken out; the strongest single confounder leaves {100 * view.one:.0f} %"
+            f"confounders that show taken out; the strongest single confounder leaves {100 * view.one:.0f} "
+            "%"
         )
     if view.shape is Shape.HEALTHY:
         found.append(
@@ -243,9 +237,9 @@ def _for_drafter(view: _View) -> list[str]:
     ]
     if view.expected:
         found.append(
-            f"against it: the same drafter reached {_range(view.expected)} elsewhere, so it is "
-            "able to; and the drafter "
-            "of another target generation still kept 67 % of the accepted tokens (Luce-Org/lucebox#94)"
+            f"against it: the same drafter reached {_range(view.expected)} elsewhere, so it is able to; "
+            "and the drafter of another target generation still kept 67 % of the accepted tokens "
+            "(Luce-Org/lucebox#94)"
         )
     elif view.symptom.best is not None:
         found.append(

@@ -124,8 +124,8 @@ def _of_acceptance(symptom: Symptom, expected: Range | None) -> tuple[ShapeReadi
     if length < NEAR_RANDOM_LENGTH and (not rates or rates[0] < NEAR_RANDOM_FIRST):
         first = f", {_percent(rates[0])} at position 1" if rates else ""
         why = (
-            f"AL {length:.2f} is below {NEAR_RANDOM_LENGTH}{first}: "
-            "hardly more than the anchor token predicts"
+            f"AL {length:.2f} is below {NEAR_RANDOM_LENGTH}{first}: hardly more than the anchor token "
+            "predicts"
         )
         return (ShapeReading(shape=Shape.NEAR_RANDOM, why=why), *((cut,) if cut else ()))
     if cut is not None:
@@ -144,8 +144,8 @@ def _level(length: float, rates: Sequence[float], expected: Range | None) -> Sha
     ratio = early_ratio(rates)
     if ratio is None:
         why = (
-            f"AL {length:.2f} is below {against} ({floor:.2f}), "
-            "and no per-position rates show where it is lost"
+            f"AL {length:.2f} is below {against} ({floor:.2f}), and no per-position rates show where it is "
+            "lost"
         )
         return ShapeReading(shape=Shape.CANNOT_TELL, why=why)
     if ratio < EARLY_DECAY:
@@ -183,9 +183,8 @@ def _cut_off(rates: Sequence[float], drafts: int | None) -> ShapeReading | None:
             return None
         if rates[index] <= CUT_OFF * expected:
             why = (
-                f"position {index + 1} accepts {_percent(rates[index])} where "
-                f"{_percent(expected)} would follow "
-                f"from position {index} ({_percent(before)}), over {drafts} drafts"
+                f"position {index + 1} accepts {_percent(rates[index])} where {_percent(expected)} would "
+                f"follow from position {index} ({_percent(before)}), over {drafts} drafts"
             )
             return ShapeReading(shape=Shape.CUT_OFF, why=why, position=index + 1)
     return None
@@ -203,8 +202,8 @@ def _long_contexts(points: Sequence[LengthPoint]) -> ShapeReading | None:
     kept = (long.length - 1) / (short.length - 1)
     why = (
         f"AL {short.length:.2f} at about {_tokens(short.context_tokens)} tokens of context, "
-        f"{long.length:.2f} at "
-        f"about {_tokens(long.context_tokens)}: {_percent(kept)} of the accepted tokens are left"
+        f"{long.length:.2f} at about {_tokens(long.context_tokens)}: {_percent(kept)} of the accepted "
+        "tokens are left"
     )
     return ShapeReading(shape=Shape.LONG_CONTEXTS, why=why)
 

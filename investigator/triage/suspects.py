@@ -53,9 +53,8 @@ RULES: tuple[Rule, ...] = (
         Shape.NEAR_RANDOM,
         "layer-types",
         _S,
-        "sliding layers run as full attention beyond their window: AL 1.03 on a tiny pair (3 % "
-        "at position 1), "
-        "24 % then 3 % then 0 in a public log of Qwen3.6-27B-DFlash",
+        "sliding layers run as full attention beyond their window: AL 1.03 on a tiny pair (3 % at "
+        "position 1), 24 % then 3 % then 0 in a public log of Qwen3.6-27B-DFlash",
     ),
     Rule(
         Shape.NEAR_RANDOM,
@@ -86,8 +85,8 @@ RULES: tuple[Rule, ...] = (
         Shape.NEAR_RANDOM,
         "target-layer-offset",
         _W,
-        "alone it leaves 48 % of the accepted tokens on a micro pair and 95 % on Qwen3-8B; it "
-        "adds to another fault",
+        "alone it leaves 48 % of the accepted tokens on a micro pair and 95 % on Qwen3-8B; it adds to "
+        "another fault",
     ),
     Rule(
         Shape.DECAYS_EARLY,
@@ -160,8 +159,8 @@ RULES: tuple[Rule, ...] = (
         Shape.HEALTHY,
         "target-layer-offset",
         _W,
-        "costs 3 to 6 % of AL on Qwen3-8B, less than benchmarks differ by; a healthy length "
-        "does not rule it out",
+        "costs 3 to 6 % of AL on Qwen3-8B, less than benchmarks differ by; a healthy length does not rule "
+        "it out",
     ),
 )
 
