@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from investigator.model import Evidence, Verdict
 from investigator.patches.verify import Ask, Question, Verdicts, name
-from investigator.pull_requests.fit import Bases, Conflict, Fit, TreeFit, fit_diff
+from investigator.pull_requests.fit import Bases, Conflict, Fit, TreeFit, fit_diff, in_packages, packages_of
 from investigator.sources.diff_reader import ChangedFile
 from investigator.sources.interface import Tree
 from investigator.sources.overlay_tree import PatchedTree
@@ -97,7 +97,7 @@ def effect_of(
         why = "every change of it is in the engine as it is"
         return Effect(fit=fitted.fit, why=why, contained=True, skipped=fitted.skipped)
     if fitted.patched is None:
-        return _conflicting(files, fitted, verdicts, evidence or {}, repairs)
+        return _conflicting(files, tree, fitted, verdicts, evidence or {}, repairs)
     after = ask(fitted.patched)
     changes = compared(verdicts, after)
     how = "it applies" if fitted.fit is Fit.APPLIES else "it merges with what has changed since"
@@ -121,6 +121,7 @@ def compared(before: Verdicts, after: Verdicts) -> tuple[Change, ...]:
 
 def _conflicting(
     files: Sequence[ChangedFile],
+    tree: Tree,
     fitted: TreeFit,
     verdicts: Verdicts,
     evidence: Mapping[Question, Sequence[Evidence]],
@@ -128,21 +129,42 @@ def _conflicting(
 ) -> Effect:
     """A change that does not fit: is it because the engine has it already, in a later form?"""
     contained, why = contained_by_effect(verdicts, repairs)
-    if contained is None and not repairs and (quote := _decided_by(files, verdicts, evidence)) is not None:
-        question, item = quote
-        contained = True
-        why = f"{name(question)} is honoured here by a line that it adds ({item.path}:{item.line})"
+    here, total = lines_here(files, tree)
+    if contained is None and not repairs and here * 2 >= total:
+        quote = _decided_by(files, verdicts, evidence)
+        if quote is not None:
+            question, item = quote
+            contained = True
+            why = f"{name(question)} is honoured here by a line that it adds ({item.path}:{item.line})"
     shown = ", ".join(map(str, fitted.conflicts[:_SHOWN]))
     rest = len(fitted.conflicts) - _SHOWN
     where = shown + (f" and {rest} more" if rest > 0 else "")
     told = f"{why}; as text it conflicts at {where}" if why else f"it conflicts at {where}"
     return Effect(
         fit=fitted.fit,
-        why=told,
+        why=f"{told}; {here} of {total} lines that it adds are here",
         contained=contained,
         conflicts=fitted.conflicts,
         skipped=fitted.skipped,
     )
+
+
+def lines_here(files: Sequence[ChangedFile], tree: Tree) -> tuple[int, int]:
+    """How many of the telling lines that a change adds stand in the engine's files, and of how many."""
+    known = frozenset(tree.paths())
+    packages = packages_of(known)
+    here = total = 0
+    for file in files:
+        path = in_packages(file.path, packages)
+        if path is None:
+            continue
+        deleted = {line.strip() for hunk in file.hunks for line in hunk.of("-")}
+        added = {line.strip() for hunk in file.hunks for line in hunk.of("+")} - deleted
+        telling = {line for line in added if len(line) >= _TELLING}
+        total += len(telling)
+        if path in known:
+            here += len(telling & {line.strip() for line in tree.read(path).split(b"\n")})
+    return here, total
 
 
 def contained_by_effect(verdicts: Verdicts, repairs: Sequence[str]) -> tuple[bool | None, str]:

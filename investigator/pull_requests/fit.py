@@ -1,6 +1,6 @@
 """How a diff fits on an engine's tree: nothing is written, the result is a tree in memory."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -68,11 +68,11 @@ def fit_diff(files: Sequence[ChangedFile], tree: Tree, bases: Bases | None = Non
     of these inside the engine's packages is a conflict.
     """
     known = frozenset(tree.paths())
-    packages = {path.partition("/")[0] for path in known if "/" in path}
+    packages = packages_of(known)
     skipped: list[tuple[str, str]] = []
     inside: list[tuple[ChangedFile, str, str]] = []
     for file in files:
-        new, old = (_in_tree(path, packages) for path in (file.path, file.old_path))
+        new, old = (in_packages(path, packages) for path in (file.path, file.old_path))
         if new is None or old is None:
             skipped.append((file.path, file.problem or "outside the engine's packages"))
         else:
@@ -90,7 +90,12 @@ def fit_diff(files: Sequence[ChangedFile], tree: Tree, bases: Bases | None = Non
     )
 
 
-def _in_tree(path: str, packages: set[str]) -> str | None:
+def packages_of(paths: Iterable[str]) -> frozenset[str]:
+    """The top folders of a tree."""
+    return frozenset(path.partition("/")[0] for path in paths if "/" in path)
+
+
+def in_packages(path: str, packages: Collection[str]) -> str | None:
     """The path as the tree has it, None for one that is not in the engine's packages."""
     for prefix in ("", *_PREFIXES):
         rest = path.removeprefix(prefix)

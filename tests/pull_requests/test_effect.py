@@ -65,7 +65,8 @@ def test_one_that_conflicts_because_a_later_form_is_there_is_contained_by_effect
     assert (effect.fit, effect.contained) == (Fit.CONFLICTS, True)
     assert effect.why == (
         "what it repairs is honoured here: target-layer-offset; "
-        "as text it conflicts at vllm/worker.py:3: line 5 is not what the change expects"
+        "as text it conflicts at vllm/worker.py:3: line 5 is not what the change expects; "
+        "0 of 1 lines that it adds are here"
     )
 
 
@@ -82,6 +83,20 @@ def test_without_a_record_the_line_that_decides_tells_what_is_there() -> None:
     assert effect.why.startswith("target-layer-offset/v1 is honoured here by a line that it adds")
     assert blind.contained is None
     assert blind.why.startswith("it conflicts at vllm/worker.py:3")
+
+
+def test_one_line_of_many_is_not_the_change() -> None:
+    """The deciding line is here, but little else of what the pull request adds."""
+    large = FIXED_WORKER + b"".join(b"def helper_%d(): ...\n" % i for i in range(9))
+    tree = engine(
+        worker=FIXED_WORKER.replace(b"    ids = config.target_layer_ids\n", b"    ids = config.ids()\n")
+    )
+    evidence = {OFFSET: [quoted(tree, "vllm/worker.py", "layer + 1")]}
+
+    effect = effect_of(changes(worker=(WORKER, large)), tree, ask, evidence=evidence)
+
+    assert effect.contained is None
+    assert effect.why.endswith("1 of 10 lines that it adds are here")
 
 
 def test_a_deciding_line_that_was_there_before_the_change_proves_nothing() -> None:
