@@ -23,8 +23,8 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
+from torch import Tensor
 
-Tensor = torch.Tensor
 Weights = Mapping[str, Tensor]
 
 

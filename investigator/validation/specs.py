@@ -100,15 +100,15 @@ class PairSpec:
 MICRO = PairSpec(
     name="micro", vocabulary=512, hidden=112, heads=4, kv_heads=2, head_dim=32, intermediate=288,
     target_layers=8, windows=(32, 32, 32, None), target_layer_ids=(1, 2, 4, 5), block_size=8,
-    sequence=512, batch=96, prompt_tokens=256, new_tokens=96, target_steps=6000, draft_steps=6000,
+    sequence=512, batch=96, prompt_tokens=256, new_tokens=96, target_steps=1700, draft_steps=1700,
 )  # fmt: skip
 
-MICRO_FULL = replace(MICRO, name="micro-full", windows=(None, None, None, None))
+MICRO_FULL = replace(MICRO, name="micro-full", windows=(None,), draft_steps=1700)
 
 TINY = PairSpec(
     name="tiny", vocabulary=2048, hidden=256, heads=4, kv_heads=2, head_dim=64, intermediate=768,
-    target_layers=8, windows=(64, 64, 64, 64, None), target_layer_ids=(1, 2, 3, 4, 5), block_size=8,
-    sequence=1280, batch=32, prompt_tokens=1000, new_tokens=256, target_steps=3000, draft_steps=3000,
+    target_layers=8, windows=(16, 16, 16, 16, None), target_layer_ids=(1, 2, 3, 4, 5), block_size=8,
+    sequence=1280, batch=32, prompt_tokens=1000, new_tokens=256, target_steps=1900, draft_steps=2200,
 )  # fmt: skip
 
 SPECS: Mapping[str, PairSpec] = {spec.name: spec for spec in (MICRO, MICRO_FULL, TINY)}

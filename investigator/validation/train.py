@@ -20,6 +20,7 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
+from torch import Tensor
 
 from investigator.validation import corpus
 from investigator.validation.checkpoint_files import read_tokenizer, write_checkpoint, write_tokenizer
@@ -35,7 +36,6 @@ from investigator.validation.reference import (
 )
 from investigator.validation.specs import SPECIAL_TOKENS, SPECS, PairSpec
 
-Tensor = torch.Tensor
 Log = Callable[[dict[str, Any]], None]
 
 _DISCOUNT = 0.85
@@ -262,6 +262,7 @@ def train(
     """
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     torch.use_deterministic_algorithms(True, warn_only=True)
+    torch.backends.cuda.enable_cudnn_sdp(False)  # its backward pass sums in any order
     torch.utils.deterministic.fill_uninitialized_memory = False
     torch.manual_seed(seed)
     dtype = torch.float32 if device == "cpu" else torch.bfloat16
@@ -352,12 +353,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--minutes", help="TARGET:DRAFTER, as many steps as fit; the log says how many")
     parser.add_argument("--target", type=Path, help="train only a drafter, for the target in this folder")
     parser.add_argument("--batch", type=int, help="sequences a step, instead of the pair's own")
+    parser.add_argument("--window", type=int, help="of sliding draft layers, instead of the pair's own")
     parser.add_argument("--corpus-bytes", type=int)
     options = parser.parse_args(arguments)
     spec = SPECS[options.pair]
     if options.steps:
         first, second = (int(part) for part in options.steps.split(":"))
         spec = replace(spec, target_steps=first, draft_steps=second)
+    if options.window:
+        spec = replace(spec, windows=tuple(window and options.window for window in spec.windows))
     spec = replace(
         spec, batch=options.batch or spec.batch, corpus_bytes=options.corpus_bytes or spec.corpus_bytes
     )
