@@ -143,7 +143,7 @@ def _decide(view: _View) -> tuple[Answer, str]:
 def _too_little(view: _View) -> tuple[Answer, str]:
     if view.shows(Shape.NO_PREFIX_HITS):
         return (
-            Answer.ENGINE,
+            Answer.NOT_DRAFTER,
             "The prefix cache finds nothing, and a drafter has no say in that; acceptance: see below.",
         )
     if view.has("random prompts"):
@@ -160,9 +160,9 @@ def _too_little(view: _View) -> tuple[Answer, str]:
 
 def _healthy(view: _View) -> tuple[Answer, str]:
     if view.shows(Shape.NO_PREFIX_HITS):
-        return Answer.ENGINE, (
-            f"Acceptance is fine (AL {view.length:.2f}), but the prefix cache finds nothing: that is the "
-            "engine's part alone, if the requests share a prefix."
+        return Answer.NOT_DRAFTER, (
+            f"Acceptance is fine (AL {view.length:.2f}), but the prefix cache finds nothing. A drafter has no "
+            "say in that; requests that share no prefix would show the same."
         )
     known = (
         f"within 10 % of the published {_range(view.expected)} or above"

@@ -14,6 +14,7 @@ class Answer(StrEnum):
     """Is it the drafter or the engine?"""
 
     ENGINE = "the engine, or how it was configured"
+    NOT_DRAFTER = "not the drafter; the engine, if requests share a prefix"
     EITHER = "cannot be told from these figures alone"
     NO_FAULT = "no engine fault shown"
     UNKNOWN = "not enough to judge"

@@ -42,7 +42,7 @@ KNOWN = (
         frozenset({"layer-types", "kv-retention"}),
     ),
     Known("cut-off-bench.txt", 3.310, Shape.CUT_OFF, Answer.ENGINE, frozenset({"lookahead"})),
-    Known("no-prefix-hits-metrics.txt", 6.10, Shape.HEALTHY, Answer.ENGINE, frozenset({"cache-drop"})),
+    Known("no-prefix-hits-metrics.txt", 6.10, Shape.HEALTHY, Answer.NOT_DRAFTER, frozenset({"cache-drop"})),
     Known("few-drafts.log", 2.80, Shape.CANNOT_TELL, Answer.UNKNOWN, confounders=frozenset({"few drafts"})),
     Known(
         "random-prompts-bench.txt",
@@ -175,3 +175,10 @@ def test_nothing_understood_is_said_plainly() -> None:
     assert triage.answer is Answer.UNKNOWN
     assert triage.headline == "Nothing in the input is a format that this program reads."
     assert not triage.symptom.recognised
+
+
+def test_hits_alone_do_not_judge_acceptance() -> None:
+    text = "vllm:prefix_cache_queries_total 442227\nvllm:prefix_cache_hits_total 0\n"
+    triage = judge(read_symptom(io.BytesIO(text.encode())), load_figures())
+    assert triage.answer is Answer.NOT_DRAFTER
+    assert triage.shape is Shape.CANNOT_TELL
