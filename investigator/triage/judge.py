@@ -161,8 +161,8 @@ def _too_little(view: _View) -> tuple[Answer, str]:
 def _healthy(view: _View) -> tuple[Answer, str]:
     if view.shows(Shape.NO_PREFIX_HITS):
         return Answer.NOT_DRAFTER, (
-            f"Acceptance is fine (AL {view.length:.2f}), but the prefix cache finds nothing. A drafter has no "
-            "say in that; requests that share no prefix would show the same."
+            f"Acceptance is fine (AL {view.length:.2f}), but the prefix cache finds nothing. A drafter has "
+            "no say in that; requests that share no prefix would show the same."
         )
     known = (
         f"within 10 % of the published {_range(view.expected)} or above"
