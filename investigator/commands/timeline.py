@@ -1,0 +1,116 @@
+"""``investigate timeline``: contract by release, from the package index, nothing installed."""
+
+from pathlib import Path
+
+import click
+
+from investigator.case import DEFAULT_DRAFT, DEFAULT_REFERENCES, Case, EngineKind, EngineSpec, RepoSpec
+from investigator.commands.options import consoles, settings_options
+from investigator.errors import ExitCode
+from investigator.settings import Settings
+
+
+@click.command("timeline")
+@click.option(
+    "--engine",
+    type=click.Choice(["vllm"]),
+    default="vllm",
+    show_default=True,
+    help="Whose releases to read.",
+)
+@click.option(
+    "--from", "first", metavar="VERSION", default="0.20.0", show_default=True, help="First release."
+)
+@click.option("--to", "last", metavar="VERSION", help="Last release.  [default: the newest]")
+@click.option(
+    "--draft",
+    "drafts",
+    multiple=True,
+    default=(DEFAULT_DRAFT,),
+    show_default=True,
+    metavar="REPO",
+    help="The drafter, as for run; several times for several timelines.",
+)
+@click.option("--reference", "references", multiple=True, default=DEFAULT_REFERENCES, help="As for run.")
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["table", "markdown", "json"]),
+    default="table",
+    show_default=True,
+    help="What goes to standard output.",
+)
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write there instead.")
+@settings_options
+def command(
+    engine: str,
+    first: str | None,
+    last: str | None,
+    drafts: tuple[str, ...],
+    references: tuple[str, ...],
+    format_: str,
+    out: Path | None,
+    settings: Settings,
+) -> int:
+    """Ask every release the same questions: first bad, fixed in, regressed, refused since."""
+    from investigator.events import ignore
+    from investigator.reports import timeline as shown
+    from investigator.sources.open import Workspace, open_release
+    from investigator.team import assembly
+    from investigator.timeline import background, chosen, read
+
+    data, talk = consoles(settings)
+    workspace = Workspace.open(cache_dir=settings.cache_dir, offline=settings.offline)
+    timelines = []
+    with workspace.transport:
+        releases = chosen(workspace.index.releases(engine), first, last)
+        for draft in dict.fromkeys(drafts):
+            case = Case(
+                engine=EngineSpec(EngineKind.RELEASE, releases[0].version, engine),
+                draft=RepoSpec.parse(draft),
+                references=references,
+                pull_requests=(),
+            )
+            given = background(case, assembly(case, workspace, ignore).team)
+            timelines.append(
+                read(
+                    engine,
+                    releases,
+                    lambda version: open_release(engine, version, workspace),
+                    given,
+                    workspace.store,
+                    draft=draft,
+                    jobs=settings.jobs,
+                    progress=lambda row: talk.print(f"{row.version} read", style="dim", highlight=False),
+                )
+            )
+    if format_ == "table" and out is None:
+        for made in timelines:
+            data.print(shown.for_terminal(made))
+    else:
+        render = shown.as_json if format_ == "json" else shown.as_markdown
+        text = render(timelines)
+        if out is None:
+            click.echo(text, nl=False)
+        else:
+            write_whole(out, text)
+    read_all = all(row.unread is None for made in timelines for row in made.rows)
+    return ExitCode.CLEAN if read_all else ExitCode.INCOMPLETE
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file whole or not at all. Raises UsageError."""
+    import os
+    import tempfile
+
+    from investigator.errors import UsageError
+
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(name, path)
+    except OSError as error:
+        raise UsageError(
+            f"cannot write {path}: {error.strerror}", "name a file in a folder you can write"
+        ) from None

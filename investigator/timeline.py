@@ -1,0 +1,146 @@
+"""Contract by release, read from the package index by ranges; nothing is installed.
+
+The drafter's and the references' answers are gathered once; then each release's engine is
+asked the same questions. Kept answers carry over wherever no file they rest on changed.
+"""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from packaging.version import InvalidVersion, Version
+
+from investigator.agents.interface import AgentContext, AgentResult
+from investigator.agents.quoting import answer_of
+from investigator.agents.vllm import EngineDesk
+from investigator.case import Case
+from investigator.checkpoint import Checkpoint
+from investigator.engines.remembered import Records
+from investigator.engines.vllm.engine import QUESTIONS
+from investigator.errors import IncompleteError, InvestigateError, NotFoundError, UsageError
+from investigator.events import EventSink, ignore
+from investigator.history import Cell, ReleaseRow, Timeline
+from investigator.model import AgentStatus, Answer, Role
+from investigator.run import Team, gather
+from investigator.sources.interface import Tree
+from investigator.sources.package_index import Release
+from investigator.synthesizer import synthesize
+
+OpenRelease = Callable[[str], Tree]
+Progress = Callable[[ReleaseRow], None]
+
+
+@dataclass(frozen=True)
+class Background:
+    """What does not change from release to release."""
+
+    checkpoint: Checkpoint
+    answers: tuple[Answer, ...]
+
+
+class _NoEngine:
+    """Stands in for the engine's agent while the background is gathered."""
+
+    @property
+    def name(self) -> str:
+        """The engine's place in the team."""
+        return "vllm"
+
+    async def run(self, context: AgentContext) -> AgentResult:
+        """Nothing."""
+        return AgentResult()
+
+
+def background(case: Case, team: Team, sink: EventSink = ignore) -> Background:
+    """The drafter's and the references' answers; blocking. Raises InvestigateError."""
+    quiet = Team(engine=_NoEngine(), hub=team.hub, others=team.others)
+    gathered = gather(case, quiet, sink)
+    if gathered.checkpoint is None:
+        failed = [r.error for r in gathered.reports if r.status is AgentStatus.FAILED and r.error]
+        raise IncompleteError(failed[0] if failed else "the drafter's config could not be read")
+    return Background(gathered.checkpoint, gathered.answers)
+
+
+def chosen(releases: Sequence[Release], first: str | None, last: str | None) -> tuple[Release, ...]:
+    """The final releases from ``first`` to ``last``, both included. Raises UsageError."""
+    low, high = _bound(first), _bound(last)
+    found = tuple(
+        release
+        for release in releases
+        if not release.prerelease
+        and (low is None or Version(release.version) >= low)
+        and (high is None or Version(release.version) <= high)
+    )
+    if not found:
+        raise UsageError(
+            f"no release lies between {first or 'the first'} and {last or 'the last'}",
+            f"the index has {releases[0].version} to {releases[-1].version}" if releases else "",
+        )
+    return found
+
+
+def _bound(text: str | None) -> Version | None:
+    try:
+        return Version(text) if text else None
+    except InvalidVersion:
+        raise UsageError(f"{text!r} is not a version", "write it like 0.20.1") from None
+
+
+def read(
+    engine: str,
+    releases: Sequence[Release],
+    open_release: OpenRelease,
+    given: Background,
+    records: Records,
+    *,
+    draft: str,
+    environment: dict[str, str] | None = None,
+    jobs: int = 2,
+    progress: Progress = lambda row: None,
+) -> Timeline:
+    """Ask every release; blocking. One that cannot be read is a row that says why."""
+
+    def row(release: Release) -> ReleaseRow:
+        try:
+            made = ask_release(release, open_release(release.version), given, records, environment or {})
+        except NotFoundError as error:
+            made = ReleaseRow(version=release.version, unread=str(error), yanked=release.yanked)
+        except InvestigateError as error:
+            made = ReleaseRow(version=release.version, unread=f"{error}", yanked=release.yanked)
+        progress(made)
+        return made
+
+    with ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="release") as pool:
+        rows = tuple(pool.map(row, releases))
+    return Timeline(engine=engine, draft=draft, rows=rows)
+
+
+def ask_release(
+    release: Release, tree: Tree, given: Background, records: Records, environment: dict[str, str]
+) -> ReleaseRow:
+    """One release's row. Raises what reading its files raises."""
+    desk = EngineDesk(records, tree, given.checkpoint, environment)
+    choice = desk.default_runner()
+    told = [
+        answer_of(
+            desk.put(contract, runner), tree, contract=contract, role=Role.ENGINE, agent="vllm", runner=runner
+        )
+        for contract, runner in QUESTIONS
+    ]
+    findings = synthesize([*told, *given.answers], given.checkpoint)
+    engine = {tree.source.id}
+    return ReleaseRow(
+        version=release.version,
+        runner=choice.runner,
+        yanked=release.yanked,
+        cells=tuple(
+            Cell(
+                contract=f.contract,
+                runner=f.runner,
+                verdict=f.verdict,
+                why=f.why,
+                evidence=tuple(e for e in f.evidence if e.source in engine),
+            )
+            for f in findings
+        ),
+    )

@@ -1,0 +1,167 @@
+"""A timeline for people (terminal, markdown) and for programs (JSON); pure functions of it."""
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from investigator.history import Cell, ReleaseRow, Timeline
+from investigator.model import Json, Runner, Verdict
+from investigator.reports.escape import markdown, markdown_code, visible
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+SYMBOLS: dict[Verdict, str] = {
+    Verdict.HONOURED: "✓",
+    Verdict.BROKEN: "✗",
+    Verdict.PARTIAL: "◐",
+    Verdict.REFUSED: "⊘",
+    Verdict.UNSUPPORTED: "–",
+    Verdict.NOT_APPLICABLE: "·",
+    Verdict.UNKNOWN: "?",
+}
+STYLES: dict[Verdict, str] = {
+    Verdict.HONOURED: "green",
+    Verdict.BROKEN: "bold red",
+    Verdict.PARTIAL: "yellow",
+    Verdict.REFUSED: "yellow",
+    Verdict.UNSUPPORTED: "dim",
+    Verdict.NOT_APPLICABLE: "dim",
+    Verdict.UNKNOWN: "magenta",
+}
+
+
+def as_json(timelines: Sequence[Timeline]) -> str:
+    """One object for one drafter; for several, an object whose ``timelines`` holds one each."""
+    objects = [_object(timeline) for timeline in timelines]
+    value: Json = objects[0] if len(objects) == 1 else {"schema": 1, "timelines": objects}
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+
+
+def _object(timeline: Timeline) -> dict[str, Json]:
+    return {
+        "schema": 1,
+        "engine": timeline.engine,
+        "draft": timeline.draft,
+        "releases": {row.version: _row(row) for row in timeline.rows},
+        "stories": [
+            {
+                "contract": story.contract,
+                "runner": story.runner.value if story.runner else None,
+                "first_bad": story.first_bad,
+                "fixed_in": story.fixed_in,
+                "regressed_in": story.regressed_in,
+                "refused_since": story.refused_since,
+            }
+            for story in timeline.stories
+        ],
+    }
+
+
+def _row(row: ReleaseRow) -> dict[str, Json]:
+    return {
+        "default_runner": row.runner.value if row.runner else None,
+        "yanked": row.yanked,
+        "unread": row.unread,
+        "cells": [
+            {
+                "contract": cell.contract,
+                "runner": cell.runner.value if cell.runner else None,
+                "verdict": cell.verdict.value,
+                "why": cell.why,
+                "evidence": [
+                    {
+                        "source": e.source,
+                        "path": e.path,
+                        "line": e.line,
+                        "end_line": e.end_line,
+                        "quote": e.quote,
+                    }
+                    for e in cell.evidence
+                ],
+            }
+            for cell in row.cells
+        ],
+    }
+
+
+def as_markdown(timelines: Sequence[Timeline]) -> str:
+    """A table per drafter: contracts down, releases across, then what became of each."""
+    return "\n".join(_markdown(timeline) for timeline in timelines)
+
+
+def _markdown(timeline: Timeline) -> str:
+    head = ["contract", "runner", *(_heading(row) for row in timeline.rows)]
+    lines = [
+        f"# {markdown_code(timeline.draft)} on {markdown(timeline.engine)}",
+        "",
+        f"| {' | '.join(head)} |",
+        f"|{' --- |' * len(head)}",
+    ]
+    for contract, runner in timeline.questions:
+        cells = [_symbol(_cell(row, contract, runner)) for row in timeline.rows]
+        lines.append(f"| {markdown_code(contract)} | {_runner(runner)} | {' | '.join(cells)} |")
+    runners = [row.runner.value.upper() if row.runner else "?" for row in timeline.rows]
+    lines += [f"| default runner | | {' | '.join(runners)} |", "", _legend(), ""]
+    lines += [f"- {markdown_code(s.contract)} {_runner(s.runner)}: {s.sentence}" for s in timeline.stories]
+    lines += [f"- {markdown(note)}" for note in notes(timeline)]
+    return "\n".join(lines) + "\n"
+
+
+def notes(timeline: Timeline) -> list[str]:
+    """Releases that were withdrawn or could not be read."""
+    found = []
+    for row in timeline.rows:
+        if row.yanked is not None:
+            found.append(f"{row.version} was withdrawn: {row.yanked or 'no reason given'}")
+        if row.unread is not None:
+            found.append(f"{row.version} could not be read: {row.unread}")
+    return found
+
+
+def _legend() -> str:
+    return " · ".join(f"{symbol} {verdict.value}" for verdict, symbol in SYMBOLS.items())
+
+
+def _heading(row: ReleaseRow) -> str:
+    return f"{row.version}{' (withdrawn)' if row.yanked is not None else ''}"
+
+
+def _cell(row: ReleaseRow, contract: str, runner: Runner | None) -> Cell | None:
+    return next((c for c in row.cells if c.contract == contract and c.runner is runner), None)
+
+
+def _symbol(cell: Cell | None) -> str:
+    return SYMBOLS[cell.verdict] if cell is not None else " "
+
+
+def _runner(runner: Runner | None) -> str:
+    return runner.value.upper() if runner else "–"
+
+
+def for_terminal(timeline: Timeline) -> "RenderableType":
+    """The table in colour, then the stories and the notes."""
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, padding=(0, 1, 0, 0), header_style="dim", show_edge=False)
+    table.add_column("contract", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    for row in timeline.rows:
+        table.add_column("\n".join(row.version.split(".")), justify="center")
+    for contract, runner in timeline.questions:
+        cells = []
+        for row in timeline.rows:
+            cell = _cell(row, contract, runner)
+            in_use = runner is None or row.runner is None or row.runner is runner
+            style = STYLES[cell.verdict] if cell is not None else ""
+            cells.append(Text(_symbol(cell), style=style if in_use else f"dim {style}"))
+        table.add_row(contract, _runner(runner), *cells)
+    table.add_row(
+        "default runner", "", *(Text(r.runner.value if r.runner else "?", "dim") for r in timeline.rows)
+    )
+    stories = [Text(f"{s.contract} {_runner(s.runner)}: {s.sentence}") for s in timeline.stories]
+    title = Text(f"{visible(timeline.draft)} on {visible(timeline.engine)}", style="bold")
+    extra = [Text(visible(note), style="yellow") for note in notes(timeline)]
+    return Group(title, table, Text(_legend(), style="dim"), *stories, *extra)
