@@ -229,7 +229,7 @@ class PullRequest:
     ``ref`` is ``owner/repo#N``. ``contained``: whether this engine already holds its
     change; ``None`` when that could not be decided (``contained_why`` says why or how).
     ``repairs``: ids of the contracts that its change is known to repair. ``effect``: what
-    it does, in this project's words.
+    it does, in this project's words. ``commands``: what puts it on an engine, to paste.
     """
 
     ref: str
@@ -243,6 +243,7 @@ class PullRequest:
     relations: tuple[str, ...] = ()
     repairs: tuple[str, ...] = ()
     effect: str = ""
+    commands: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ patches room all at once.
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.resources import files
 
 import investigator
@@ -26,7 +26,7 @@ from investigator.engines.vllm.engine import QUESTIONS
 from investigator.events import EventSink
 from investigator.model import Answer, Finding, NotChecked, PullRequest, Role, Verdict
 from investigator.patches.verify import Verdicts
-from investigator.pull_requests.effect import contained_by_effect
+from investigator.pull_requests.study import study
 from investigator.references.recorded import RecordedReference, read_recorded
 from investigator.run import Gathered, Team
 from investigator.settings import Settings
@@ -88,7 +88,7 @@ def assembly(case: Case, workspace: Workspace, sink: EventSink) -> Assembly:
             ReferenceAgent(lambda name: open_reference(name, reference_desk), recorded, workspace.store),
         ),
     )
-    return Assembly(team=team, judge=_judge(engine), repair=_repair(workspace.store))
+    return Assembly(team=team, judge=_judge(engine, workspace.store), repair=_repair(workspace.store))
 
 
 def open_reference(name: str, workspace: Workspace) -> Tree:
@@ -111,25 +111,38 @@ def recorded(name: str) -> RecordedReference | None:
 # -- judging ---------------------------------------------------------------------------
 
 
-def _judge(engine: VllmAgent) -> Callable[[Case, Gathered], Judgement]:
-    def judge(case: Case, gathered: Gathered) -> Judgement:  # noqa: ARG001
+def _judge(engine: VllmAgent, records: Records) -> Callable[[Case, Gathered], Judgement]:
+    def judge(case: Case, gathered: Gathered) -> Judgement:
         choice = engine.choice
         findings = synthesize(gathered.answers, gathered.checkpoint)
         return Judgement(
             findings=findings,
             default_runner=choice.runner if choice else None,
             default_runner_why=choice.why if choice else "the engine could not be asked",
-            pull_requests=tuple(_standing(request, findings) for request in gathered.pull_requests),
+            pull_requests=_studied(records, case, gathered, findings),
         )
 
     return judge
 
 
-def _standing(request: PullRequest, findings: Sequence[Finding]) -> PullRequest:
-    """The pull request, with whether this engine keeps what it repairs."""
-    verdicts = {(finding.contract, finding.runner): finding.verdict for finding in findings}
-    contained, why = contained_by_effect(verdicts, request.repairs)
-    return replace(request, contained=contained, contained_why=why or request.contained_why)
+def _studied(
+    records: Records, case: Case, gathered: Gathered, findings: Sequence[Finding]
+) -> tuple[PullRequest, ...]:
+    """The pull requests with what this engine makes of them, by effect."""
+    checkpoint, tree = gathered.checkpoint, gathered.engine
+    if checkpoint is None or tree is None:
+        return gathered.pull_requests
+    return study(
+        gathered.pull_requests,
+        gathered.trees,
+        tree,
+        ask_again(records, case, checkpoint, gathered.answers),
+        {(finding.contract, finding.runner): finding.verdict for finding in findings},
+        {
+            (finding.contract, finding.runner): [e for e in finding.evidence if e.source == tree.source.id]
+            for finding in findings
+        },
+    ).pull_requests
 
 
 # -- repairing -------------------------------------------------------------------------

@@ -7,11 +7,12 @@ from investigator.errors import InvestigateError
 from investigator.model import Evidence, PullRequest
 from investigator.patches.diff import git_blob
 from investigator.patches.verify import Ask, Question, Verdicts, name
+from investigator.pull_requests.commands import apply_diff, install_from_head
 from investigator.pull_requests.effect import Effect, contained_by_effect
 from investigator.pull_requests.fit import Bases, Fit
 from investigator.pull_requests.plan import Candidate, Plan, plan
 from investigator.sources.diff_reader import ChangedFile, read_diff
-from investigator.sources.github import BASE, DIFF
+from investigator.sources.github import BASE, DIFF, PullRequestRef
 from investigator.sources.interface import Tree
 
 
@@ -41,6 +42,7 @@ def study(
     With a diff the effect is measured; without one only what the pull request is known to
     repair can be compared with the engine's verdicts.
     """
+    pull_requests = [_with_commands(request, engine) for request in pull_requests]
     candidates = {
         request.ref: candidate
         for request in pull_requests
@@ -80,6 +82,11 @@ def _bases(tree: Tree) -> Bases:
         return content if vouched else None
 
     return base
+
+
+def _with_commands(request: PullRequest, engine: Tree) -> PullRequest:
+    ref, package = PullRequestRef.parse(request.ref), engine.source.id
+    return replace(request, commands=(install_from_head(ref, package), apply_diff(ref, package)))
 
 
 def _by_record(request: PullRequest, verdicts: Verdicts) -> PullRequest:
