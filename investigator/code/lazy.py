@@ -6,12 +6,14 @@ a runner loads it in a method of hundreds of statements. To know which class
 assignments matter. So a name that is asked for is looked up among the assignments to it
 *above* the place that asks, the conditions around each are decided, and only the right side
 that counts is evaluated; the names on that side are resolved the same way. Places only move
-upwards, so this ends. A name bound by a loop, a ``with`` or an augmented assignment is unknown.
+upwards, so this ends. A name bound by a ``for``, a ``with`` or an augmented assignment is
+unknown, and so is one whose value an earlier round of a loop may have left.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tree_sitter import Node
@@ -20,6 +22,7 @@ from investigator.code.heap import join_values
 from investigator.code.local_bindings import targets
 from investigator.code.syntax import descendants, named
 from investigator.code.syntax import field as child
+from investigator.code.trace import Happening
 from investigator.code.values import (
     Builtin,
     ClassValue,
@@ -89,6 +92,19 @@ def nothing(name: str, annotation: str) -> Value:
     return NotImplemented
 
 
+@dataclass(frozen=True)
+class Given:
+    """What a question supplies to a function whose variables are worked out on demand.
+
+    ``names``: local variables whose value the question fixes, wherever they are bound.
+    ``first_round``: places inside loops are looked at as in the loops' first round.
+    """
+
+    supply: Supply = nothing
+    names: Mapping[str, Value] = field(default_factory=dict)
+    first_round: bool = False
+
+
 def instance(interp: Interpreter, cls: ClassValue, supply: Supply, label: str | None = None) -> Instance:
     """An instance of ``cls`` whose attributes are worked out from the ``__init__`` methods
     along its resolution order, one by one, when they are asked for."""
@@ -152,13 +168,23 @@ def bound(interp: Interpreter, cls: ClassValue, args: tuple[Value, ...], kwargs:
 
 
 def value_at(
-    interp: Interpreter, function: FunctionValue, node: Node, receiver: Value, supply: Supply = nothing
+    interp: Interpreter,
+    function: FunctionValue,
+    node: Node,
+    receiver: Value,
+    supply: Supply = nothing,
+    *,
+    names: Mapping[str, Value] | None = None,
+    first_round: bool = False,
 ) -> Value:
-    """The value of an expression inside a function, as far as the assignments above it decide."""
+    """The value of an expression inside a function, as far as the assignments above it decide.
+
+    ``names`` and ``first_round`` as in :class:`Given`.
+    """
     from investigator.code.expressions import evaluate
 
-    frame = _frame(interp, function, receiver, supply, node.start_byte)
-    return evaluate(interp, frame, node)
+    given = Given(supply, names or {}, first_round)
+    return evaluate(interp, _frame(interp, function, receiver, given, node.start_byte), node)
 
 
 def returned(interp: Interpreter, function: FunctionValue, supply: Supply = nothing) -> Value:
@@ -167,7 +193,7 @@ def returned(interp: Interpreter, function: FunctionValue, supply: Supply = noth
 
     body = child(function.node, "body")
     if function.node.type == "lambda":
-        return evaluate(interp, _frame(interp, function, None, supply, body.end_byte), body)
+        return evaluate(interp, _frame(interp, function, None, Given(supply), body.end_byte), body)
     for node in reversed(list(descendants(body, "return_statement"))):
         if named(node) and reached(interp, function, node, None, supply) is not False:
             return value_at(interp, function, named(node)[0], None, supply)
@@ -178,7 +204,7 @@ def reached(
     interp: Interpreter, function: FunctionValue, node: Node, receiver: Value, supply: Supply = nothing
 ) -> bool | None:
     """Whether control reaches a node, by the ``if`` statements around it; None when undecided."""
-    return _conditions_hold(interp, _frame(interp, function, receiver, supply, node.start_byte), node)
+    return _conditions_hold(interp, _frame(interp, function, receiver, Given(supply), node.start_byte), node)
 
 
 def _attribute(interp: Interpreter, made: Instance, supply: Supply, name: str) -> Value:
@@ -195,13 +221,13 @@ def _attribute(interp: Interpreter, made: Instance, supply: Supply, name: str) -
         target = f"{local.first}.{name}"
         binders = local.assigned.get(target)
         if binders:
-            frame = _frame(interp, initialiser, made, supply, initialiser.node.end_byte)
+            frame = _frame(interp, initialiser, made, Given(supply), initialiser.node.end_byte)
             return _choose(interp, frame, binders, target)
     return NotImplemented
 
 
 def _frame(
-    interp: Interpreter, function: FunctionValue, receiver: Value, supply: Supply, position: int
+    interp: Interpreter, function: FunctionValue, receiver: Value, given: Given, position: int
 ) -> Frame:
     """A frame whose variables are resolved as seen from a byte position of the function."""
     from investigator.code.interpreter import Frame
@@ -213,11 +239,13 @@ def _frame(
     local = interp.local_bindings(function)
 
     def variable(name: str) -> Value:
+        if name in given.names:
+            return given.names[name]
         if is_method and name == local.first:
             return receiver
         binders = [node for node in local.assigned.get(name, ()) if node.start_byte < position]
         if binders:
-            return _choose(interp, frame, binders, name)
+            return _choose(interp, frame, binders, name, position)
         if name in local.imported:
             return interp.import_value(*local.imported[name])
         if name in local.functions:
@@ -225,19 +253,24 @@ def _frame(
         if name in local.otherwise:
             return Unknown(f"{name} is bound by a loop or a context", function.module.place(function.node))
         if name in local.parameters:
-            value = supply(name, local.parameters[name])
+            value = given.supply(name, local.parameters[name])
             if value is not NotImplemented:
                 return value
             return Unknown(f"argument {name} of {function.qualified_name} is not known")
         return NotImplemented
 
     scope.on_demand = variable
-    scope.parameters = supply
+    scope.given = given
     return frame
 
 
-def _choose(interp: Interpreter, frame: Frame, binders: list[Node], name: str | None = None) -> Value:
-    """What the last assignment that is reached gives; a join when that is undecided."""
+def _choose(
+    interp: Interpreter, frame: Frame, binders: list[Node], name: str, position: int | None = None
+) -> Value:
+    """What the last assignment that is reached gives; a join when that is undecided.
+
+    ``position``: the byte that asks; None: the function's end.
+    """
     value: Value = NotImplemented
     for node in reversed(binders):
         function = frame.function
@@ -246,11 +279,16 @@ def _choose(interp: Interpreter, frame: Frame, binders: list[Node], name: str | 
         holds = _conditions_hold(interp, there, node)
         if holds is False:
             continue
-        found = _bound_value(interp, there, node, name)
+        found = _bound_value(interp, there, node, name, position)
+        interp.note(Happening.BIND, name, found, there, node)
         because = Unknown("assigned under an undecided condition", frame.module.place(node))
         value = found if value is NotImplemented else join_values(value, found, because)
         if holds is True:
-            return value
+            later = None if _given(frame).first_round else _carried(interp, frame, name, node, position)
+            if later is None:
+                return value
+            left = Unknown("an earlier round of a loop may have left it", frame.module.place(later))
+            return join_values(value, left, left)
     if value is NotImplemented:
         return Unknown("not assigned on the path taken", frame.module.place(binders[0]))
     return join_values(
@@ -260,44 +298,60 @@ def _choose(interp: Interpreter, frame: Frame, binders: list[Node], name: str | 
     )
 
 
+def _carried(
+    interp: Interpreter, frame: Frame, name: str, decisive: Node, position: int | None
+) -> Node | None:
+    """An assignment below the place that asks whose value the next round of a loop brings there,
+    past the assignment that was found decisive."""
+    if position is None or frame.function is None:
+        return None
+    for node in interp.local_bindings(frame.function).assigned.get(name, ()):
+        if node.start_byte < position:
+            continue
+        shared = next((loop for loop in _loops(node) if loop.start_byte < position), None)
+        if shared is not None and decisive.start_byte < shared.start_byte:
+            return node
+    return None
+
+
 def _seen_from(interp: Interpreter, frame: Frame, node: Node) -> Frame:
     """The same function, its variables resolved as seen from an earlier statement."""
     function = frame.function
     assert function is not None
-    return _frame(interp, function, frame.receiver, _supply_of(frame), node.start_byte)
+    return _frame(interp, function, frame.receiver, _given(frame), node.start_byte)
 
 
-def _supply_of(frame: Frame) -> Supply:
-    """What the frame's parameters hold; they are the same wherever one looks from."""
-    parameters = frame.scope.parameters
-    assert parameters is not None
-    return parameters
+def _given(frame: Frame) -> Given:
+    """What the question supplies; it is the same wherever one looks from."""
+    given = frame.scope.given
+    assert isinstance(given, Given)
+    return given
 
 
-def _bound_value(interp: Interpreter, frame: Frame, node: Node, name: str | None) -> Value:
+def _bound_value(interp: Interpreter, frame: Frame, node: Node, name: str, position: int | None) -> Value:
     from investigator.code.expressions import evaluate, unpack
 
     if node.type == "augmented_assignment":
         return Unknown("changed by an augmented assignment", frame.module.place(node))
-    if _inside_loop(node):
+    if any(position is None or loop.end_byte <= position for loop in _loops(node)):
         return Unknown("assigned in a loop", frame.module.place(node))
     right = child(node, "right")
     while right.type == "assignment":
         right = child(right, "right")
     value = evaluate(interp, frame, right)
     names = targets(node)
-    if name is not None and len(names) > 1:
+    if len(names) > 1:
         return unpack(interp, frame, node, value, len(names))[names.index(name)]
     return value
 
 
-def _inside_loop(node: Node) -> bool:
+def _loops(node: Node) -> Iterator[Node]:
+    """The loops of the same function around a node, innermost first."""
     current = node.parent
     while current is not None and current.type != "function_definition":
         if current.type in ("for_statement", "while_statement"):
-            return True
+            yield current
         current = current.parent
-    return False
 
 
 def _conditions_hold(interp: Interpreter, frame: Frame, node: Node) -> bool | None:

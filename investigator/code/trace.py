@@ -32,6 +32,9 @@ class Happening(StrEnum):
     """A path that raises under an undecided condition was left out."""
     STORE = "store"
     """An attribute was set; ``name`` is ``Class.attribute``, ``value`` (instance, value)."""
+    BIND = "bind"
+    """An assignment was found to decide a variable or attribute worked out on demand; ``name``
+    as written (``self.x``), ``value`` what it gives."""
     APPEND = "append"
     """A value was appended to a list."""
 

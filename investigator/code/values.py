@@ -56,8 +56,8 @@ class Scope:
     parent: Scope | None = None
     on_demand: Callable[[str], Value] | None = None
     """Evaluates a variable that has not been assigned yet (see ``lazy``)."""
-    parameters: Callable[[str, str], Value] | None = None
-    """What the function's parameters hold, in a scope whose variables come on demand."""
+    given: object | None = None
+    """What a question supplies to a scope whose variables come on demand (``lazy.Given``)."""
 
 
 @dataclass(frozen=True, eq=False)
