@@ -1,0 +1,264 @@
+"""Put patches on a checkout or an installation: everything, or nothing.
+
+In order: nobody else is at work; an interrupted run before is finished; version and content are
+those that the patches were made for; originals and receipt are on the disk; the new files are
+on the disk under another name; then, in a few system calls that survive this process, each takes
+its place. What fails before that changes nothing; what fails during it is taken back at once, and
+what cannot be taken back at once (the machine stops) by the next apply or revert.
+"""
+
+import hashlib
+import os
+import re
+import stat
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+from investigator.errors import PatchError
+from investigator.patches.diff import git_blob
+from investigator.patches.disk import Disk, locked, sha256_of, telling
+from investigator.patches.git import applied, touched_paths
+from investigator.patches.receipt import Drawer, Kept, Receipt, State, compiled
+from investigator.patches.shield import shielded
+from investigator.sources.folder import distribution_folder
+from investigator.sources.record_file import parse_record
+
+_INDEX = re.compile(rb"^diff --git a/(\S+) b/.*\n(?:new file .*\n)?index ([0-9a-f]{7,40})\.\.", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class NamedPatch:
+    """A patch file: its name, and its bytes."""
+
+    name: str
+    content: bytes
+
+
+@dataclass(frozen=True, kw_only=True)
+class Applied:
+    """What apply did. ``notes``: what a person should know, one sentence each."""
+
+    receipt: Receipt
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Change:
+    path: str
+    before: bytes
+    after: bytes
+
+
+def apply(
+    root: Path,
+    package: str,
+    patches: Sequence[NamedPatch],
+    *,
+    version: str | None = None,
+    now: datetime | None = None,
+    disk: Disk | None = None,
+) -> Applied:
+    """Apply ``patches`` in order to the package in ``root`` (a site-packages folder or a checkout).
+
+    ``version``: what the patches were made for; None where no version is known. Raises PatchError
+    and leaves the old tree when anything is not as it should be, or fails.
+    """
+    root = root.resolve()
+    if not (root / package).is_dir():
+        raise PatchError(f"there is no {package} in {root}", f"name the folder that holds {package}/")
+    drawer = Drawer(root, package, disk or Disk())
+    with telling(f"patching {root}"), locked(root):
+        _finish(drawer)
+        there = installed_version(root, package)
+        if version is not None and there is not None and version != there:
+            raise PatchError(
+                f"the patches are for {package} {version}, and {root} holds {there}",
+                f"make patches for {there}: investigate run --engine {package}=={there}",
+            )
+        changes = _planned(root, patches)
+        receipt = Receipt(
+            state=State.APPLYING,
+            package=package,
+            version=there,
+            time=(now or datetime.now(UTC)).isoformat(timespec="seconds"),
+            patches=tuple(patch.name for patch in patches),
+            files=tuple(_kept(root, changes)),
+        )
+        notes = tuple(_notes(root, package, changes, receipt))
+        try:
+            drawer.begin(receipt)
+            _stage(drawer, receipt, changes)
+            shielded(partial(_switch, drawer, receipt))
+        except BaseException as error:
+            _take_back(drawer, receipt, error)
+            raise
+        return Applied(receipt=replace(receipt, state=State.APPLIED), notes=notes)
+
+
+def installed_version(root: Path, package: str) -> str | None:
+    """The version that the package's ``.dist-info`` names; None for a checkout."""
+    folder = distribution_folder(root, package)
+    return folder.removesuffix(".dist-info").rpartition("-")[2] if folder else None
+
+
+def _finish(drawer: Drawer) -> None:
+    """Leave no earlier run behind: finish an interrupted one, refuse on top of a finished one."""
+    receipt = drawer.read()
+    if receipt is None:
+        drawer.clear()
+        return
+    if receipt.state is not State.APPLIED:
+        drawer.restore(receipt)
+        return
+    sources = [kept for kept in receipt.files if kept.after is not None]
+    if all(sha256_of(drawer.target(kept)) == kept.before for kept in sources):
+        drawer.clear()  # reinstalled since: the receipt speaks of files that are gone
+        return
+    raise PatchError(
+        f"{drawer.root} is patched already ({', '.join(receipt.patches)})",
+        "take that back first: investigate revert",
+    )
+
+
+def _planned(root: Path, patches: Sequence[NamedPatch]) -> list[_Change]:
+    """The files before and after all patches. Nothing is written."""
+    pristine: dict[str, bytes] = {}
+    files: dict[str, bytes] = {}
+    for patch in patches:
+        made_for = {path.decode(): blob.decode() for path, blob in _INDEX.findall(patch.content)}
+        for path in touched_paths(patch.content):
+            if path not in files:
+                pristine[path] = files[path] = _read(root, path)
+            blobs = (git_blob(pristine[path]), git_blob(files[path]))
+            if path in made_for and not any(blob.startswith(made_for[path]) for blob in blobs):
+                raise PatchError(
+                    f"{root / path} is not the file that {patch.name} was made for",
+                    f"make a patch for it as it is: investigate run --engine path:{root}",
+                )
+        files |= applied(patch.content, files)
+    changes = [
+        _Change(path, pristine[path], after) for path, after in files.items() if after != pristine[path]
+    ]
+    if not changes:
+        raise PatchError("the patches change nothing", "name at least one patch file")
+    return changes
+
+
+def _read(root: Path, path: str) -> bytes:
+    """A file that may be patched: regular, ours, writable, and really below ``root``."""
+    target = root / path
+    try:
+        found = target.stat()
+        inside = target.parent.resolve().is_relative_to(root)
+    except OSError:
+        raise PatchError(f"there is no {target}", "are these patches for this engine?") from None
+    if not inside:
+        raise PatchError(
+            f"{target.parent} is a link to {target.parent.resolve()}, which others may use too",
+            "patch that folder itself, or use an overlay: investigate overlay",
+        )
+    if not stat.S_ISREG(found.st_mode):
+        raise PatchError(f"{target} is no regular file", "look at it by hand")
+    own = target.lstat()
+    if not found.st_mode & stat.S_IWUSR or not os.access(target.parent, os.W_OK):
+        raise PatchError(f"{target} is read-only", "make it writable, or use an overlay: investigate overlay")
+    if own.st_uid != os.geteuid() and os.geteuid() != 0:
+        raise PatchError(f"{target} belongs to another user", "apply as that user, or use an overlay")
+    return target.read_bytes()
+
+
+def _kept(root: Path, changes: Sequence[_Change]) -> list[Kept]:
+    """Every file that will be another one: the patched ones, and their compiled caches."""
+    kept = [Kept(path=c.path, before=_sha256(c.before), after=_sha256(c.after)) for c in changes]
+    for change in changes:
+        for cache in compiled(root / change.path):
+            if (before := sha256_of(cache)) is not None:
+                kept.append(Kept(path=cache.relative_to(root).as_posix(), before=before, after=None))
+    return kept
+
+
+def _stage(drawer: Drawer, receipt: Receipt, changes: Sequence[_Change]) -> None:
+    """Write the new files beside the old ones. A full disk is noticed here, with nothing changed."""
+    for kept, change in zip(receipt.files, changes, strict=False):
+        drawer.disk.create(drawer.new(kept), change.after, like=drawer.target(kept))
+    for folder in {drawer.target(kept).parent for kept in receipt.files}:
+        drawer.disk.sync(folder)
+
+
+def _switch(drawer: Drawer, receipt: Receipt) -> None:
+    """Let each new file take its place, the caches of the old ones first gone, and say so."""
+    for kept in receipt.files:
+        if kept.after is None:
+            drawer.disk.remove(drawer.target(kept))
+    for kept in receipt.files:
+        if kept.after is not None:
+            if sha256_of(drawer.target(kept)) != kept.before:
+                raise PatchError(
+                    f"{drawer.target(kept)} was changed by someone else meanwhile",
+                    "nothing was patched; try again",
+                )
+            drawer.disk.replace(drawer.new(kept), drawer.target(kept))
+    for folder in {drawer.target(kept).parent for kept in receipt.files}:
+        drawer.disk.sync(folder)
+    drawer.mark(receipt, State.APPLIED)
+
+
+def _take_back(drawer: Drawer, receipt: Receipt, error: BaseException) -> None:
+    """Restore the old tree after ``error``, and tell it as a PatchError where it is the disk's."""
+    try:
+        _undo(drawer, receipt)
+    except (OSError, PatchError) as second:
+        raise PatchError(
+            f"patching {drawer.root} failed ({error}), and so did taking it back: {second}",
+            "run investigate revert; it goes on from here",
+        ) from error
+    if isinstance(error, OSError | PatchError):
+        raise PatchError(
+            f"patching {drawer.root} failed, nothing is patched: {error}",
+            getattr(error, "advice", "") or "see to the disk, then try again",
+        ) from error
+
+
+def _undo(drawer: Drawer, receipt: Receipt) -> None:
+    for kept in receipt.files:
+        drawer.disk.remove(drawer.new(kept))
+    if drawer.read() is None:
+        drawer.clear()
+        return
+    others = [
+        kept
+        for kept in receipt.files
+        if kept.after is not None and sha256_of(drawer.target(kept)) not in (kept.before, kept.after)
+    ]
+    drawer.restore(receipt, spare=others)
+
+
+def _notes(root: Path, package: str, changes: Sequence[_Change], receipt: Receipt) -> list[str]:
+    notes = []
+    shared = [c.path for c in changes if (root / c.path).is_symlink() or (root / c.path).stat().st_nlink > 1]
+    if shared:
+        notes.append(
+            f"{', '.join(shared)}: shared with a package cache or another environment; "
+            "this place has its own copy now, the others stay as they were"
+        )
+    folder = distribution_folder(root, package)
+    record = root / folder / "RECORD" if folder else None
+    if record is not None and record.is_file():
+        rows = parse_record(record.read_bytes())
+        listed = [c.path for c in changes if c.path in rows and rows[c.path].sha256 is not None]
+        if listed:
+            notes.append(
+                f"RECORD of {package} does not match any more for {', '.join(listed)}; "
+                "a reinstall would undo the patch"
+            )
+    caches = sum(kept.after is None for kept in receipt.files)
+    if caches:
+        notes.append(f"{caches} compiled cache{'s' * (caches != 1)} of the patched files set aside")
+    return notes
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
