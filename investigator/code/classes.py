@@ -104,11 +104,11 @@ def is_dataclass(interp: Interpreter, cls: ClassValue) -> bool:
 
 
 def own_definitions(cls: ClassValue) -> dict[str, Definition]:
-    """Name -> last definition in the class body."""
-    package = cls.module.package
-    return {
-        found.name: found for found in bindings(child(cls.node, "body"), package) if not found.typing_only
-    }
+    """Name -> last definition in the class body; read off once."""
+    if cls.definitions is None:
+        found = bindings(child(cls.node, "body"), cls.module.package)
+        cls.definitions = {each.name: each for each in found if not each.typing_only}
+    return cls.definitions
 
 
 def own_attribute(interp: Interpreter, cls: ClassValue, name: str) -> Value:
