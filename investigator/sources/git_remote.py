@@ -5,13 +5,18 @@ store's folder (depth 1, blobless), and then the files that are asked for, many 
 """
 
 import hashlib
+import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
 from urllib.parse import urlsplit
 
-from investigator.errors import OfflineError, SourceError, UsageError
+from investigator.errors import SourceError, UsageError
 from investigator.model import Json, Origin, Source, SourceKind
 from investigator.sources.git_command import (
     TIMEOUT,
@@ -27,6 +32,11 @@ from investigator.sources.transport import Transport
 
 REF_AGE = timedelta(hours=6)
 """How long a branch or tag stands for the commit it named, when online."""
+
+AT_ONCE = 1000
+"""Files that one fetch asks for, at most."""
+
+T = TypeVar("T")
 
 
 def open_remote(
@@ -84,9 +94,7 @@ class _Remote:
         kept = self._store.record("git-files", self._key(commit))
         if isinstance(kept, Mapping):
             return tuple(GitFile(path, str(oid)) for path, oid in kept.items())
-        with self._locked():
-            self._fetch(f"commit {commit[:12]}", "--depth=1", "origin", commit)
-            files = list_files(self._repository, commit)
+        files = self._at_work(lambda: self._fetch_files(commit))
         listing: dict[str, Json] = {file.path: file.oid for file in files}
         self._store.keep("git-files", self._key(commit), listing)
         return files
@@ -102,28 +110,29 @@ class _Remote:
                 missing.append(oid)
             else:
                 contents[oid] = data
-        if missing:
-            with self._locked():
-                for at in range(0, len(missing), 1000):
-                    part = missing[at : at + 1000]
-                    self._fetch(f"{len(part)} files", "origin", *part)
-                    fetched = read_blobs(replace(self._repository, protocols=()), part)
-                    for oid, data in fetched.items():
-                        self._store.keep("git-blob", oid, self._store.keep_blob(data))
-                    contents.update(fetched)
+        for at in range(0, len(missing), AT_ONCE):
+            fetched = self._at_work(partial(self._fetch_blobs, missing[at : at + AT_ONCE]))
+            for oid, data in fetched.items():
+                self._store.keep("git-blob", oid, self._store.keep_blob(data))
+            contents.update(fetched)
         return contents
+
+    def _fetch_files(self, commit: str) -> tuple[GitFile, ...]:
+        self._fetch(f"commit {commit[:12]}", "--depth=1", "origin", commit)
+        return list_files(replace(self._repository, protocols=()), commit)
+
+    def _fetch_blobs(self, oids: Sequence[str]) -> dict[str, bytes]:
+        self._fetch(f"{len(oids)} files", "origin", *oids)
+        return read_blobs(replace(self._repository, protocols=()), oids)
 
     def _key(self, name: str) -> str:
         return f"{name} of {self._url}"
 
     def _ask(self, name: str) -> str:
         """The commit of a branch or tag, as the remote says now. Raises UsageError, SourceError."""
-        with self._locked():
-            status, out, error = self._over_network(
-                "ls-remote", f"{name} of", "--", "origin", name, f"{name}^{{}}"
-            )
-        if status != 0:
-            raise self._unreachable(error)
+        out = self._at_work(
+            lambda: self._over_network("ls-remote", name, "--", "origin", name, f"{name}^{{}}")
+        )
         rows = [line.split("\t") for line in out.decode("utf-8", "replace").splitlines()]
         commits = {row[1]: row[0] for row in rows if len(row) == 2 and is_commit(row[0])}
         tag = commits.get(f"refs/tags/{name}^{{}}") or commits.get(f"refs/tags/{name}")
@@ -134,35 +143,26 @@ class _Remote:
         return found.pop()
 
     def _fetch(self, what: str, *arguments: str) -> None:
-        status, _, error = self._over_network(
-            "fetch",
-            f"{what} of",
-            "--quiet",
-            "--no-tags",
-            "--no-write-fetch-head",
-            "--filter=blob:none",
-            *arguments,
-        )
-        if status != 0:
-            raise self._unreachable(error)
+        options = ("--quiet", "--no-tags", "--no-write-fetch-head", "--filter=blob:none")
+        self._over_network("fetch", what, *options, *arguments)
 
-    def _over_network(self, command: str, what: str, *arguments: str) -> tuple[int, bytes, str]:
-        host = urlsplit(self._url).netloc
-        self._transport.require(f"{what} {self._url}", host)
+    def _over_network(self, command: str, what: str, *arguments: str) -> bytes:
         before, started = self._bytes(), time.monotonic()
         left = self._transport.seconds_left(TIMEOUT)
         if left == 0:
             raise self._unreachable("the time for it is up")
         negotiation = ("-c", "fetch.negotiationAlgorithm=noop")
-        result = self._repository.attempt(*negotiation, command, *arguments, timeout=left)
+        status, out, error = self._repository.attempt(*negotiation, command, *arguments, timeout=left)
         self._transport.count(
             source=self._id,
-            what=f"{what} {self._url}",
-            host=host,
-            bytes=max(0, self._bytes() - before) + len(result[1]),
+            what=f"{what} of {self._url}",
+            host=urlsplit(self._url).netloc,
+            bytes=max(0, self._bytes() - before) + len(out),
             seconds=time.monotonic() - started,
         )
-        return result
+        if status != 0:
+            raise self._unreachable(error)
+        return out
 
     def _unreachable(self, error: str) -> SourceError:
         return SourceError(
@@ -173,47 +173,46 @@ class _Remote:
     def _bytes(self) -> int:
         return sum(pack.stat().st_size for pack in self._repository.git_dir.glob("objects/pack/*.pack"))
 
-    def _locked(self) -> "_Lock":
-        return _Lock(self._repository, self._url, self._transport.offline)
+    def _at_work(self, action: Callable[[], T]) -> T:
+        """Do something in the repository's folder, alone; once more in a new folder when it fails.
 
-
-class _Lock:
-    """Holds a remote's folder for this process, and makes it when it is not there yet."""
-
-    def __init__(self, repository: GitRepository, url: str, offline: bool) -> None:
+        The folder is only a workplace (what counts is in the store), so damage in it, as a
+        killed process or a bad disk leaves it, is mended by making it anew.
+        """
         import filelock
 
-        self._repository = repository
-        self._url = url
-        self._offline = offline
-        self._lock = filelock.FileLock(f"{repository.git_dir}.lock", timeout=600)
-
-    def __enter__(self) -> None:
         folder = self._repository.git_dir
-        if self._offline:
-            raise OfflineError(
-                f"{self._url} would have to be fetched, and this run is offline",
-                "run once without --offline: what is fetched is kept, and then --offline works",
-            )
+        self._transport.require(self._url, urlsplit(self._url).netloc)
         try:
             folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._lock.acquire()
-            if not (folder / "objects" / "pack").exists() or not (folder / "HEAD").exists():
-                folder.mkdir(mode=0o700, exist_ok=True)
-                repository = replace(self._repository, protocols=())
-                repository.run("init", "--quiet", "--bare", "--template=")
-                repository.run("config", "remote.origin.url", self._url)
-                repository.run("config", "remote.origin.promisor", "true")
-                repository.run("config", "extensions.partialClone", "origin")
-                repository.run("config", "core.repositoryFormatVersion", "1")
+            with filelock.FileLock(f"{folder}.lock", timeout=TIMEOUT):
+                if self._ready.exists():
+                    with suppress(SourceError):
+                        return action()
+                self._make()
+                return action()
         except OSError as error:
             raise SourceError(
-                f"{folder.parent} cannot be written: {error.strerror or error}",
+                f"{folder.parent} cannot be used: {error.strerror or error}",
                 "give --cache-dir another folder",
             ) from error
 
-    def __exit__(self, *_: object) -> None:
-        self._lock.release()
+    @property
+    def _ready(self) -> Path:
+        """A mark that is made last, when the folder is whole."""
+        return self._repository.git_dir / "investigate-ready"
+
+    def _make(self) -> None:
+        folder = self._repository.git_dir
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(mode=0o700)
+        repository = replace(self._repository, protocols=())
+        repository.run("init", "--quiet", "--bare", "--template=")
+        repository.run("config", "remote.origin.url", self._url)
+        repository.run("config", "remote.origin.promisor", "true")
+        repository.run("config", "extensions.partialClone", "origin")
+        repository.run("config", "core.repositoryFormatVersion", "1")
+        self._ready.touch()
 
 
 def permalink(url: str, commit: str) -> str | None:

@@ -198,11 +198,34 @@ def test_runs_at_once_share_the_folder(url: str, reopened: Callable[..., Workspa
     assert seen == [b"offset = 1\n"] * 3
 
 
-def test_a_folder_that_was_left_half_made(url: str, workspace: Workspace) -> None:
-    open_git(f"git:{url}", workspace)
-    [folder] = (workspace.store.root / "git").glob("*.git")
+def left_half_made(folder: Path) -> None:
     (folder / "HEAD").unlink()
+    (folder / "investigate-ready").unlink()
 
+
+def damaged_packs(folder: Path) -> None:
+    for pack in folder.glob("objects/pack/*.pack"):
+        pack.chmod(0o644)
+        pack.write_bytes(pack.read_bytes()[:-30] + bytes(30))
+
+
+def killed_while_fetching(folder: Path) -> None:
+    (folder / "shallow.lock").write_text("")
+
+
+def another_config(folder: Path) -> None:
+    (folder / "config").write_text("[core]\n\trepositoryformatversion = 99\n")
+
+
+@pytest.mark.parametrize("harm", [left_half_made, damaged_packs, killed_while_fetching, another_config])
+def test_a_damaged_workplace_is_made_anew(
+    url: str, workspace: Workspace, harm: Callable[[Path], None]
+) -> None:
+    tree = open_git(f"git:{url}", workspace)
+    [folder] = (workspace.store.root / "git").glob("*.git")
+    harm(folder)
+
+    assert tree.read("model/dflash.py") == b"offset = 1\n"
     assert open_git(f"git:{url}@v1", workspace).read("model/dflash.py") == b"offset = 0\n"
 
 
