@@ -46,10 +46,22 @@ class Applied:
 
 
 @dataclass(frozen=True)
-class _Change:
+class Change:
+    """One file before and after all patches."""
+
     path: str
     before: bytes
     after: bytes
+
+    @property
+    def before_sha256(self) -> str:
+        """Hash of the file as it is."""
+        return hashlib.sha256(self.before).hexdigest()
+
+    @property
+    def after_sha256(self) -> str:
+        """Hash of the file as it will be."""
+        return hashlib.sha256(self.after).hexdigest()
 
 
 def apply(
@@ -78,7 +90,7 @@ def apply(
                 f"the patches are for {package} {version}, and {root} holds {there}",
                 f"make patches for {there}: investigate run --engine {package}=={there}",
             )
-        changes = _planned(root, patches)
+        changes = planned(root, patches)
         receipt = Receipt(
             state=State.APPLYING,
             package=package,
@@ -123,15 +135,19 @@ def _finish(drawer: Drawer) -> None:
     )
 
 
-def _planned(root: Path, patches: Sequence[NamedPatch]) -> list[_Change]:
-    """The files before and after all patches. Nothing is written."""
+def planned(root: Path, patches: Sequence[NamedPatch], *, writable: bool = True) -> list[Change]:
+    """The files before and after all patches, checked to be those they were made for.
+
+    ``writable``: whether they must be fit to be written where they are. Nothing is written.
+    Raises PatchError.
+    """
     pristine: dict[str, bytes] = {}
     files: dict[str, bytes] = {}
     for patch in patches:
         made_for = {path.decode(): blob.decode() for path, blob in _INDEX.findall(patch.content)}
         for path in touched_paths(patch.content):
             if path not in files:
-                pristine[path] = files[path] = _read(root, path)
+                pristine[path] = files[path] = _read(root, path, writable=writable)
             blobs = (git_blob(pristine[path]), git_blob(files[path]))
             if path in made_for and not any(blob.startswith(made_for[path]) for blob in blobs):
                 raise PatchError(
@@ -140,28 +156,30 @@ def _planned(root: Path, patches: Sequence[NamedPatch]) -> list[_Change]:
                 )
         files |= applied(patch.content, files)
     changes = [
-        _Change(path, pristine[path], after) for path, after in files.items() if after != pristine[path]
+        Change(path, pristine[path], after) for path, after in files.items() if after != pristine[path]
     ]
     if not changes:
         raise PatchError("the patches change nothing", "name at least one patch file")
     return changes
 
 
-def _read(root: Path, path: str) -> bytes:
-    """A file that may be patched: regular, ours, writable, and really below ``root``."""
+def _read(root: Path, path: str, *, writable: bool) -> bytes:
+    """A file that may be patched: regular, and where it is to be written, ours and really here."""
     target = root / path
     try:
         found = target.stat()
         inside = target.parent.resolve().is_relative_to(root)
     except OSError:
         raise PatchError(f"there is no {target}", "are these patches for this engine?") from None
+    if not stat.S_ISREG(found.st_mode):
+        raise PatchError(f"{target} is no regular file", "look at it by hand")
+    if not writable:
+        return target.read_bytes()
     if not inside:
         raise PatchError(
             f"{target.parent} is a link to {target.parent.resolve()}, which others may use too",
             "patch that folder itself, or use an overlay: investigate overlay",
         )
-    if not stat.S_ISREG(found.st_mode):
-        raise PatchError(f"{target} is no regular file", "look at it by hand")
     own = target.lstat()
     if not found.st_mode & stat.S_IWUSR or not os.access(target.parent, os.W_OK):
         raise PatchError(f"{target} is read-only", "make it writable, or use an overlay: investigate overlay")
@@ -170,9 +188,9 @@ def _read(root: Path, path: str) -> bytes:
     return target.read_bytes()
 
 
-def _kept(root: Path, changes: Sequence[_Change]) -> list[Kept]:
+def _kept(root: Path, changes: Sequence[Change]) -> list[Kept]:
     """Every file that will be another one: the patched ones, and their compiled caches."""
-    kept = [Kept(path=c.path, before=_sha256(c.before), after=_sha256(c.after)) for c in changes]
+    kept = [Kept(path=c.path, before=c.before_sha256, after=c.after_sha256) for c in changes]
     for change in changes:
         for cache in compiled(root / change.path):
             if (before := sha256_of(cache)) is not None:
@@ -180,7 +198,7 @@ def _kept(root: Path, changes: Sequence[_Change]) -> list[Kept]:
     return kept
 
 
-def _stage(drawer: Drawer, receipt: Receipt, changes: Sequence[_Change]) -> None:
+def _stage(drawer: Drawer, receipt: Receipt, changes: Sequence[Change]) -> None:
     """Write the new files beside the old ones. A full disk is noticed here, with nothing changed."""
     for kept, change in zip(receipt.files, changes, strict=False):
         drawer.disk.create(drawer.new(kept), change.after, like=drawer.target(kept))
@@ -236,7 +254,7 @@ def _undo(drawer: Drawer, receipt: Receipt) -> None:
     drawer.restore(receipt, spare=others)
 
 
-def _notes(root: Path, package: str, changes: Sequence[_Change], receipt: Receipt) -> list[str]:
+def _notes(root: Path, package: str, changes: Sequence[Change], receipt: Receipt) -> list[str]:
     notes = []
     shared = [c.path for c in changes if (root / c.path).is_symlink() or (root / c.path).stat().st_nlink > 1]
     if shared:
@@ -258,7 +276,3 @@ def _notes(root: Path, package: str, changes: Sequence[_Change], receipt: Receip
     if caches:
         notes.append(f"{caches} compiled cache{'s' * (caches != 1)} of the patched files set aside")
     return notes
-
-
-def _sha256(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
