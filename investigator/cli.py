@@ -26,6 +26,7 @@ COMMANDS = (
     "compare",
     "explain",
     "doctor",
+    "snapshot",
 )
 DEFAULT = "run"
 

@@ -145,6 +145,18 @@ class Snapshots:
             return ()
         return tuple(sorted(entry.name.replace("__", "/", 1) for entry in folder.iterdir() if entry.is_dir()))
 
+    def pull_requests(self) -> tuple[str, ...]:
+        """Every pull request that has a snapshot, as ``owner/repo#N``, sorted."""
+        folder = self._folder / "github"
+        repos = [entry for entry in folder.iterdir() if entry.is_dir()] if folder.is_dir() else []
+        numbers = [
+            (repo.name.replace("__", "/", 1), int(file.name.removesuffix(".json")))
+            for repo in repos
+            for file in repo.iterdir()
+            if file.name.removesuffix(".json").isdecimal()
+        ]
+        return tuple(f"{repo}#{number}" for repo, number in sorted(numbers))
+
     def _load(self, room: str, repo: str, file_name: str) -> Fields | None:
         entry = self._folder / room / folder_name(repo) / file_name
         if not entry.is_file():
