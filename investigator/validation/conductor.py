@@ -21,7 +21,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -73,12 +73,12 @@ def overlay(folder: Path, experiment: Mapping[str, Any], variant: Mapping[str, A
     if not variant.get("overlay"):
         return None
     name = experiment["engine"]["package"]
-    package = engine_package(name)
+    package = engine_package(str(name))
     for path, expected in experiment["before"].items():
         file = package.parent / path
         if not file.is_file() or hashlib.sha256(file.read_bytes()).hexdigest() != expected:
             raise ValueError(f"{path} is not the file that the patches were made for")
-    site = folder / "overlays" / ".made" / variant["name"]
+    site = folder / "overlays" / ".made" / str(variant["name"])
     if not site.exists():
         part = site.with_name(site.name + ".part")
         shutil.rmtree(part, ignore_errors=True)
@@ -127,10 +127,8 @@ def work(command: Sequence[str], environment: Mapping[str, str], log: Path, limi
 
 def kill(group: int) -> None:
     """End a worker and all that it started."""
-    try:
+    with suppress(ProcessLookupError):
         os.killpg(group, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
 
 
 def tail(log: Path, length: int = 3000) -> str:
@@ -190,7 +188,9 @@ def attempt(
 
 
 def room(experiment: Mapping[str, Any]) -> int:
-    """How many engine processes fit onto the GPU at once; one without a GPU to ask."""
+    """How many variants go at once: as many engines as the GPU holds, or one a core on a CPU."""
+    if experiment["reference_device"] == "cpu" and all(v["kind"] != "engine" for v in experiment["variants"]):
+        return os.cpu_count() or 1
     try:
         answer = subprocess.run(
             ["nvidia-smi", "--query-gpu=memory.free", "--format=csv,noheader,nounits"],
@@ -203,9 +203,9 @@ def room(experiment: Mapping[str, Any]) -> int:
 
 
 @contextmanager
-def alone(folder: Path) -> Iterator[None]:
-    """Hold the folder: a second conductor waits, then finds the results of the first."""
-    with (folder / "results" / ".lock").open("w") as handle:
+def alone(folder: Path, only: Sequence[str]) -> Iterator[None]:
+    """Hold these variants: a second conductor waits, then finds the results of the first."""
+    with (folder / "results" / "-".join([".lock", *only])).open("w") as handle:
         fcntl.flock(handle, fcntl.LOCK_EX)
         yield
 
@@ -253,7 +253,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     (folder / "results").mkdir(exist_ok=True)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, stop)
-    with alone(folder):
+    with alone(folder, options.only):
         results = conduct(folder, options.only, options.parallel)
     if options.print_results:
         for result in results:

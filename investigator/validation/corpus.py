@@ -48,7 +48,8 @@ def _texts(root: Path, skip: frozenset[str], held_out: bool) -> Iterator[str]:
 def training_texts(limit: int, with_packages: bool = True) -> list[str]:
     """Whole files, the standard library first, until ``limit`` bytes are reached."""
     nested = frozenset({"site-packages", "dist-packages", "__pycache__"})
-    texts, size = [], 0
+    texts: list[str] = []
+    size = 0
     roots = [standard_library(), *([installed_packages()] if with_packages else [])]
     for root in roots:
         for text in _texts(root, nested, held_out=False):

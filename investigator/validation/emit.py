@@ -182,6 +182,10 @@ def _copy_model(source: Path, target: Path) -> None:
 def _readme(experiment: Experiment) -> str:
     engine = experiment.engine or "torch and safetensors"
     names = "\n".join(f"- `{v.name}` ({v.kind})" for v in experiment.plan.variants)
+    pair = experiment.pair
+    source = (
+        "Nothing is downloaded." if pair.local else "The pair comes from the Hub, nothing else is downloaded."
+    )
     return f"""# An experiment to run where the engine is
 
 It measures the acceptance length of **{experiment.pair.name}** on **{engine}** in these variants:
@@ -195,7 +199,7 @@ On the machine with the engine, with the Python that imports it:
 About {max(1, round(experiment.plan.seconds / 60))} min. One process per variant; nothing that is installed is
 changed, patched files are laid over the engine through `PYTHONPATH`. A variant that dies, hangs or
 runs out of memory is reported and the rest go on. Run it again after an interruption: what is
-finished is not run again. Nothing is downloaded{"" if experiment.pair.local else " but the pair, from the Hub"}.
+finished is not run again. {source}
 
 Then bring the folder back (only `results/` has changed) and read it:
 

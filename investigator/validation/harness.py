@@ -134,7 +134,8 @@ def engine_options(experiment: Mapping[str, Any], variant: Mapping[str, Any], fo
         "disable_log_stats": False,
         "enable_prefix_caching": True,
         "seed": 0,
-        "skip_tokenizer_init": True,
+        # Prompts are ids: a tokenizer is only loaded where it is at hand, as engines expect one.
+        "skip_tokenizer_init": not (folder / experiment["pair"]["target"] / "tokenizer.json").is_file(),
         "trust_remote_code": False,
         "max_model_len": experiment["max_model_len"],
         "max_num_seqs": min(64, experiment["prompt_count"]),

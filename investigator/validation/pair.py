@@ -111,7 +111,7 @@ def _own(spec: PairSpec, name: str, target: Path, draft: Path, prompts: int) -> 
 
 
 def _is(spec: PairSpec, draft: Path) -> bool:
-    return _config(draft) == json.loads(json.dumps(spec.draft_config()))
+    return bool(_config(draft) == json.loads(json.dumps(spec.draft_config())))
 
 
 def _config(folder: Path) -> dict[str, Any]:

@@ -90,7 +90,8 @@ FAULTS: Mapping[str, Semantics] = {
 
 def combine(faults: Iterable[str]) -> Semantics:
     """Several faults at once. Raises KeyError for a contract without a modelled fault."""
-    base, changed = asdict(REFERENCE), {}
+    base = asdict(REFERENCE)
+    changed: dict[str, Any] = {}
     for fault in faults:
         changed |= {k: v for k, v in asdict(FAULTS[fault]).items() if v != base[k]}
     return replace(REFERENCE, **changed)
@@ -372,7 +373,6 @@ class Generation:
     drafted: list[list[int]]
 
 
-@torch.inference_mode()
 def generate(
     pair: Pair,
     prompt: Sequence[int],
@@ -384,6 +384,17 @@ def generate(
 
     A draft counts as vLLM counts it: in full, also when the output is cut at ``new_tokens``.
     """
+    with torch.inference_mode():
+        return _generate(pair, prompt, new_tokens, semantics, speculative_tokens)
+
+
+def _generate(
+    pair: Pair,
+    prompt: Sequence[int],
+    new_tokens: int,
+    semantics: Semantics,
+    speculative_tokens: int | None,
+) -> Generation:
     drafter = Drafter.of(pair.draft_config, semantics)
     proposals = drafter.block_size - 1 if speculative_tokens is None else speculative_tokens
     embed = pair.target["model.embed_tokens.weight"]
@@ -420,18 +431,19 @@ def generate(
     return Generation(output=output[:new_tokens], counters=counters, drafted=drafted)
 
 
-@torch.inference_mode()
 def continue_greedily(pair: Pair, prompt: Sequence[int], new_tokens: int) -> list[int]:
     """The target alone: what speculation must not change."""
     cache = KeyValues(pair.target_geometry.layers)
     device = pair.target["model.embed_tokens.weight"].device
-    ids, start, output = torch.tensor([list(prompt)], device=device), 0, []
-    while len(output) < new_tokens:
-        states = target_states(pair.target, pair.target_geometry, ids, start, cache)
-        start += ids.shape[1]
-        token = int(target_head(pair.target, pair.target_geometry, states[-1][:, -1]).argmax(-1))
-        output.append(token)
-        ids = torch.tensor([[token]], device=device)
+    ids, start = torch.tensor([list(prompt)], device=device), 0
+    output: list[int] = []
+    with torch.inference_mode():
+        while len(output) < new_tokens:
+            states = target_states(pair.target, pair.target_geometry, ids, start, cache)
+            start += ids.shape[1]
+            token = int(target_head(pair.target, pair.target_geometry, states[-1][:, -1]).argmax(-1))
+            output.append(token)
+            ids = torch.tensor([[token]], device=device)
     return output
 
 
@@ -456,9 +468,8 @@ def load_pair(target: Path, draft: Path, device: str = "cpu", dtype: torch.dtype
     """Read two Hugging Face folders. Raises ValueError for a target that is not Qwen3-style."""
     target_config = json.loads((target / "config.json").read_text())
     if target_config.get("model_type") != "qwen3":
-        raise ValueError(
-            f"reference semantics are written for qwen3 targets, this one is {target_config.get('model_type')}"
-        )
+        kind = target_config.get("model_type")
+        raise ValueError(f"reference semantics are written for qwen3 targets, this one is {kind}")
     return Pair(
         target=read_weights(target, device, dtype),
         draft=read_weights(draft, device, dtype),

@@ -61,13 +61,11 @@ def train_tokenizer(texts: Sequence[str], vocabulary: int) -> Any:
 
 def encode(tokenizer: Any, texts: Sequence[str]) -> Tensor:
     """All texts as one row of ids, each followed by the end token."""
-    import numpy
-
     rows = []
     for at in range(0, len(texts), 256):
         for encoding in tokenizer.encode_batch(list(texts[at : at + 256])):
-            rows.append(numpy.asarray([*encoding.ids, 0], dtype=numpy.int16))
-    return torch.from_numpy(numpy.concatenate(rows))
+            rows.append(torch.tensor([*encoding.ids, 0], dtype=torch.int16))
+    return torch.cat(rows)
 
 
 def initial(shapes: dict[str, tuple[int, ...]], seed: int, layers: int, device: str) -> dict[str, Tensor]:
@@ -261,7 +259,7 @@ def train(
     ``target``, a folder that such a run wrote, only a drafter for it is trained.
     """
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-    torch.use_deterministic_algorithms(True, warn_only=True)
+    torch.use_deterministic_algorithms(True)
     torch.backends.cuda.enable_cudnn_sdp(False)  # its backward pass sums in any order
     torch.utils.deterministic.fill_uninitialized_memory = False
     torch.manual_seed(seed)

@@ -1,0 +1,268 @@
+"""From counters to judgements: effects with intervals, contradictions, sentences to act on."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from investigator.validation.plan import (
+    ALL,
+    AS_RELEASED,
+    MODELLED,
+    NO_SPECULATION,
+    REFERENCE,
+    Kind,
+    Variant,
+    broken_reference,
+    only,
+    without,
+)
+from investigator.validation.results import Pass, VariantResult
+from investigator.validation.statistics import Estimate, Sameness, Sample, compare_outputs
+
+NEAR = 0.95
+"""A repaired engine below this share of the reference has something left unexplained."""
+
+BLOCK = "cache-drop"
+"""The contract whose effect is on prefix-cache hits and not on acceptance."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figures:
+    """One variant in numbers. ``hit_rate``: share of prompt tokens found in the warm prefix cache."""
+
+    variant: Variant
+    status: str
+    error: str | None = None
+    acceptance_length: Estimate | None = None
+    per_position: tuple[Estimate, ...] = ()
+    reuse_acceptance_length: Estimate | None = None
+    drafts: int | None = None
+    draft_tokens: int | None = None
+    accepted: int | None = None
+    hit_rate: float | None = None
+    seconds: float | None = None
+    tokens_per_second: float | None = None
+    load_seconds: float | None = None
+    peak_memory_bytes: int | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Effect:
+    """What one repair does to acceptance length: alone, and on top of all the others.
+
+    ``predicted``: what the reference loses with this fault. ``hits``: the same two for the share
+    of prompt tokens found in the prefix cache, where it was read.
+    """
+
+    contract: str
+    alone: Estimate | None = None
+    given_others: Estimate | None = None
+    predicted: Estimate | None = None
+    hits: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Assessment:
+    """Everything that one experiment says."""
+
+    place: str
+    engine: str | None
+    pair: str
+    prompts: int
+    figures: tuple[Figures, ...]
+    effects: tuple[Effect, ...]
+    to_reference: Estimate | None = None
+    """AL of the repaired engine ÷ AL of the reference."""
+    released_to_reference: Estimate | None = None
+    sameness: Mapping[str, Sameness] | None = None
+    """Variant -> how far its text is that of the same engine as released."""
+    contradictions: tuple[str, ...] = ()
+    sentences: tuple[str, ...] = ()
+    cut: tuple[str, ...] = ()
+
+    def of(self, name: str) -> Figures | None:
+        """A variant's figures, when it was measured."""
+        return next((f for f in self.figures if f.variant.name == name), None)
+
+
+def assess(
+    variants: Sequence[Variant],
+    results: Mapping[str, VariantResult],
+    *,
+    place: str,
+    engine: str | None,
+    pair: str,
+    broken: Sequence[str] = (),
+    cut: Sequence[str] = (),
+    seed: int = 0,
+) -> Assessment:
+    """Judge an experiment. ``broken``: what the findings say of the engine as released."""
+    fresh = _sample(results, "fresh", seed)
+    reuse = _sample(results, "reuse", seed)
+    figures = tuple(_figures(v, results[v.name], fresh, reuse) for v in variants)
+    contracts = list(dict.fromkeys(c for v in variants for c in (*v.repaired, *v.faults)))
+    by_name = {f.variant.name: f for f in figures}
+    effects = tuple(_effect(c, len(contracts), fresh, by_name) for c in contracts)
+    reference = REFERENCE if by_name.get(REFERENCE) and by_name[REFERENCE].acceptance_length else None
+    measured = any(v.kind is Kind.ENGINE for v in variants)
+    best = ALL if _known(by_name, ALL) else AS_RELEASED
+    assessment = Assessment(
+        place=place,
+        engine=engine,
+        pair=pair,
+        prompts=len(fresh.prompts) if fresh else 0,
+        figures=figures,
+        effects=effects,
+        to_reference=fresh.proportion(best, REFERENCE)
+        if fresh and reference and measured and _known(by_name, best)
+        else None,
+        released_to_reference=fresh.proportion(AS_RELEASED, REFERENCE)
+        if fresh and reference and _known(by_name, AS_RELEASED)
+        else None,
+        sameness=_sameness(variants, results),
+        cut=tuple(cut),
+    )
+    contradictions = tuple(_contradictions(assessment, broken)) if measured else ()
+    from investigator.validation.sentences import sentences
+
+    return _with(assessment, contradictions, tuple(sentences(assessment, contradictions)))
+
+
+def _with(a: Assessment, contradictions: tuple[str, ...], said: tuple[str, ...]) -> Assessment:
+    from dataclasses import replace
+
+    return replace(a, contradictions=contradictions, sentences=said)
+
+
+def _sample(results: Mapping[str, VariantResult], which: str, seed: int) -> Sample | None:
+    passes = {name: getattr(result, which) for name, result in results.items()}
+    counts = {name: p.prompts for name, p in passes.items() if p is not None and p.prompts}
+    return Sample(counts, seed) if counts else None
+
+
+def _figures(variant: Variant, result: VariantResult, fresh: Sample | None, reuse: Sample | None) -> Figures:
+    run = result.fresh
+    if run is None:
+        return Figures(variant=variant, status=result.status, error=result.error, notes=result.notes)
+    tokens = sum(len(output) for output in run.outputs)
+    return Figures(
+        variant=variant,
+        status=result.status,
+        error=result.error,
+        acceptance_length=_length(variant.name, run, fresh),
+        per_position=_positions(variant.name, run, fresh),
+        reuse_acceptance_length=_length(variant.name, result.reuse, reuse) if result.reuse else None,
+        drafts=run.total.drafts,
+        draft_tokens=run.total.draft_tokens,
+        accepted=run.total.accepted,
+        hit_rate=_hit_rate(result.reuse),
+        seconds=run.seconds,
+        tokens_per_second=tokens / run.seconds if run.seconds else None,
+        load_seconds=result.load_seconds,
+        peak_memory_bytes=result.peak_memory_bytes,
+        notes=result.notes + ((run.note,) if run.note else ()),
+    )
+
+
+def _length(name: str, run: Pass, sample: Sample | None) -> Estimate | None:
+    if sample is not None and run.prompts:
+        return sample.acceptance_length(name)
+    length = run.total.acceptance_length
+    return None if length is None else Estimate(length)
+
+
+def _positions(name: str, run: Pass, sample: Sample | None) -> tuple[Estimate, ...]:
+    if sample is not None and run.prompts:
+        return sample.per_position(name)
+    return tuple(Estimate(n / run.total.drafts) for n in run.total.per_position) if run.total.drafts else ()
+
+
+def _hit_rate(run: Pass | None) -> float | None:
+    if run is None or not run.prefix_queries or run.prefix_hits is None:
+        return None
+    return run.prefix_hits / run.prefix_queries
+
+
+def _known(by_name: Mapping[str, Figures], name: str) -> bool:
+    found = by_name.get(name)
+    return found is not None and found.acceptance_length is not None
+
+
+def _effect(contract: str, count: int, fresh: Sample | None, by_name: Mapping[str, Figures]) -> Effect:
+    def between(better: str, worse: str) -> Estimate | None:
+        if fresh is None or not (_known(by_name, better) and _known(by_name, worse)):
+            return None
+        return fresh.difference(better, worse)
+
+    whole = ALL if ALL in by_name else REFERENCE
+    alone = only(contract) if count > 1 else whole
+    # With two repairs, all but this one is the other one alone.
+    others = [c for name in by_name for c in by_name[name].variant.repaired if name.startswith("only-")]
+    rest = without(contract)
+    if count == 2:
+        rest = next((only(c) for c in others if c != contract), rest)
+    elif count == 1:
+        rest = AS_RELEASED
+    hits = None
+    here, there = by_name.get(whole), by_name.get(rest)
+    if here and there and here.hit_rate is not None and there.hit_rate is not None:
+        hits = here.hit_rate - there.hit_rate
+    return Effect(
+        contract=contract,
+        alone=between(alone, AS_RELEASED),
+        given_others=between(whole, rest),
+        predicted=between(REFERENCE, broken_reference(contract)),
+        hits=hits,
+    )
+
+
+def _sameness(variants: Sequence[Variant], results: Mapping[str, VariantResult]) -> dict[str, Sameness]:
+    base = results.get(AS_RELEASED)
+    found = {}
+    for variant in variants:
+        if base is not None and variant.name != AS_RELEASED:
+            same = compare_outputs(base, results[variant.name])
+            if same is not None:
+                found[variant.name] = same
+    return found
+
+
+def _contradictions(a: Assessment, broken: Sequence[str]) -> Iterator[str]:
+    """What the measurement and the findings cannot both be right about."""
+    costly = [c for c in broken if c in MODELLED]
+    for effect in a.effects:
+        measured = effect.given_others or effect.alone
+        if effect.contract not in broken or measured is None or measured.high is None:
+            continue
+        if measured.decided == "loss" and measured.high < -0.01:
+            yield (
+                f"{effect.contract}: the finding says that the engine breaks it, but its repair lowers "
+                f"acceptance length by {-measured.value:.2f}"
+            )
+        predicted = effect.predicted
+        if predicted is not None and predicted.low is not None and measured.high < 0.25 * predicted.low:
+            yield (
+                f"{effect.contract}: the reference loses {predicted.value:.2f} with this fault, but its "
+                f"repair brings the engine at most {max(0.0, measured.high):.2f}"
+            )
+        if effect.contract == BLOCK and effect.hits is not None and effect.hits <= 0:
+            yield f"{BLOCK}: the repair brings no prefix-cache hits ({effect.hits:+.1%} of the prompt tokens)"
+    released, repaired = a.released_to_reference, a.to_reference
+    if costly and released is not None and released.low is not None and released.low >= 0.99:
+        yield (
+            f"the findings say that {', '.join(costly)} cost acceptance, but the engine as released "
+            f"reaches the reference ({released.value:.0%})"
+        )
+    if repaired is not None and repaired.high is not None and repaired.high < NEAR:
+        state = "with every repair" if a.of(ALL) else "which keeps every promise by the findings,"
+        yield (
+            f"the engine {state} reaches {repaired.value:.0%} of the reference's acceptance length: "
+            "something is broken that no finding names"
+        )
+
+
+def skipped(assessment: Assessment) -> tuple[Figures, ...]:
+    """Variants that were to be measured and were not."""
+    return tuple(
+        f for f in assessment.figures if f.acceptance_length is None and f.variant.name != NO_SPECULATION
+    )

@@ -1,0 +1,68 @@
+"""What a validation takes from an investigation: the engine, what is broken, the patches."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from investigator.errors import UsageError
+from investigator.model import Json
+from investigator.validation.emit import Repair
+
+MAX_INVESTIGATION_BYTES = 64 << 20
+_AT_FAULT = ("broken", "partial")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunRecord:
+    """An investigation as far as a validation needs it.
+
+    ``broken`` and ``honoured`` are contracts, for the runner that this case uses by default.
+    """
+
+    folder: Path
+    engine: str
+    draft: str
+    target: str | None
+    runner: str | None
+    broken: tuple[str, ...]
+    honoured: tuple[str, ...]
+    repairs: tuple[Repair, ...]
+
+
+def read_run(folder: Path) -> RunRecord:
+    """Read ``investigation.json`` and ``patches/`` of a run folder. Raises UsageError."""
+    file = folder / "investigation.json"
+    try:
+        if file.stat().st_size > MAX_INVESTIGATION_BYTES:
+            raise UsageError(f"{file} is larger than {MAX_INVESTIGATION_BYTES:,} bytes", "run again")
+        document = json.loads(file.read_text(encoding="utf-8"))
+        case, runner = document["case"], document["default_runner"]
+        verdicts = {
+            str(f["contract"]): str(f["verdict"])
+            for f in document["findings"]
+            if f["runner"] in (runner, None)
+        }
+        repairs = tuple(_repair(folder, row) for row in document["patches"])
+        return RunRecord(
+            folder=folder,
+            engine=str(case["engine"]),
+            draft=str(case["draft"]),
+            target=case.get("target"),
+            runner=runner,
+            broken=tuple(c for c, verdict in verdicts.items() if verdict in _AT_FAULT),
+            honoured=tuple(c for c, verdict in verdicts.items() if verdict == "honoured"),
+            repairs=repairs,
+        )
+    except FileNotFoundError as error:
+        raise UsageError(
+            f"{folder} is no run folder: {error.filename} is not there",
+            "give the folder that 'investigate run' wrote",
+        ) from error
+    except (OSError, KeyError, TypeError, ValueError, RecursionError) as error:
+        raise UsageError(f"cannot read {file}: {error}", "run the investigation again") from error
+
+
+def _repair(folder: Path, row: Mapping[str, Json]) -> Repair:
+    name = Path(str(row["name"])).name
+    return Repair(contract=str(row["contract"]), name=name, content=(folder / "patches" / name).read_bytes())
