@@ -23,7 +23,9 @@ def render(investigation: Investigation) -> str:
     lines = [
         _annotation(investigation, finding)
         for finding in summary.ordered(investigation)
-        if finding.verdict in COMMANDS and summary.in_use(finding, investigation)
+        if finding.verdict in COMMANDS
+        and summary.in_use(finding, investigation)
+        and not summary.is_accepted(finding, investigation)
     ]
     return "".join(f"{line}\n" for line in lines)
 

@@ -87,7 +87,10 @@ def _result(investigation: Investigation, finding: Finding, rule: int) -> JsonOb
             "live": finding.live,
         },
     }
-    return result | ({"relatedLocations": cast(Json, related)} if related else {})
+    result |= {"relatedLocations": cast(Json, related)} if related else {}
+    if summary.is_accepted(finding, investigation):
+        result["suppressions"] = [{"kind": "external", "justification": "known, by the baseline"}]
+    return result
 
 
 def _message(finding: Finding) -> str:

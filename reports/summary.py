@@ -66,6 +66,13 @@ def counted(findings: Iterable[Finding]) -> dict[Verdict, int]:
     return {verdict: verdicts.count(verdict) for verdict in Verdict if verdict in verdicts}
 
 
+def is_accepted(finding: Finding, investigation: Investigation) -> bool:
+    """Whether a baseline holds this finding as known."""
+    accepted = investigation.extra.get("accepted")
+    question = f"{finding.contract}/{finding.runner.value}" if finding.runner else finding.contract
+    return isinstance(accepted, list | tuple) and question in accepted
+
+
 def headline(investigation: Investigation) -> str:
     """The answer in one sentence, for the runner in use."""
     here = counted(f for f in investigation.findings if in_use(f, investigation))

@@ -58,12 +58,18 @@ def _table(investigation: Investigation, width: int) -> Table:
         cells = [
             Text(visible(finding.contract)),
             Text(summary.runner_name(finding.runner)),
-            Text(f"{summary.SIGNS[finding.verdict]} {finding.verdict.value}", style=STYLES[finding.verdict]),
+            _verdict(finding, investigation),
             Text(visible(finding.why)),
         ]
         cells += [Text(_where(finding), style="dim")] if width >= WITH_PLACES else []
         table.add_row(*cells, style=None if summary.in_use(finding, investigation) else "dim")
     return table
+
+
+def _verdict(finding: Finding, investigation: Investigation) -> Text:
+    accepted = " (accepted)" if summary.is_accepted(finding, investigation) else ""
+    said = f"{summary.SIGNS[finding.verdict]} {finding.verdict.value}{accepted}"
+    return Text(said, style="dim" if accepted else STYLES[finding.verdict])
 
 
 def _where(finding: Finding) -> str:

@@ -51,6 +51,12 @@ if TYPE_CHECKING:
     help="From which verdict on findings fail the command.  [default: broken; never with --format sarif]",
 )
 @click.option(
+    "--baseline",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="An earlier investigation.json whose findings are known and do not fail the command.",
+)
+@click.option(
     "--deadline", type=click.FloatRange(min=0.1), default=600.0, show_default=True, help="Seconds, per agent."
 )
 @settings_options
@@ -62,6 +68,7 @@ def command(
     out: Path | None,
     formats: tuple[str, ...],
     fail_on: str | None,
+    baseline: Path | None,
     deadline: float,
 ) -> int:
     """Send the four agents out, report what they found, write proven patches."""
@@ -70,11 +77,13 @@ def command(
     if plan:
         return _print_plan(settings)
 
+    from investigator.baseline import read_baseline, with_accepted
     from investigator.conduct import conduct
     from investigator.log import EventLog
     from investigator.reports.live import show_progress
     from investigator.run_folder import open_run_folder
 
+    known = read_baseline(baseline) if baseline else None
     _, talk = consoles(settings)
     verbose = settings.verbosity is Verbosity.VERBOSE
     with open_run_folder(out, f"{case.engine} {case.draft}") as folder, folder.log() as stream:
@@ -84,12 +93,13 @@ def command(
             with show_progress(talk, names, list(questions()), verbose=verbose) as show:
                 log.follow(show)
                 done = conduct(case, assembly, sink=log, deadline=deadline, command=repeated(case))
-        _write(folder, done.investigation, formats or BY_DEFAULT)
-    _tell(folder, done.investigation, formats, settings)
+        found = with_accepted(done.investigation, known) if known else done.investigation
+        _write(folder, found, formats or BY_DEFAULT)
+    _tell(folder, found, formats, settings)
     if done.interrupted:
         return ExitCode.INTERRUPTED
     level = FailOn(fail_on) if fail_on else FailOn.NEVER if "sarif" in formats else FailOn.BROKEN
-    return exit_code(done.investigation, level, runner=None if runner == "auto" else Runner(runner))
+    return exit_code(found, level, runner=None if runner == "auto" else Runner(runner))
 
 
 def repeated(case: Case) -> str:

@@ -261,3 +261,12 @@ cli.main(["--out", "found", "--deadline", "0.3"])
     assert time.monotonic() - begun < 20
     assert done.returncode == 1
     assert "agent hub failed: not finished after 0.3 s" in done.stdout
+
+
+def test_known_findings_do_not_fail_the_command(run):
+    assert run("--out", "before")[0] == 1
+
+    code, out, _ = run("--out", "now", "--baseline", "before/investigation.json")
+
+    assert code == 0
+    assert "broken (accepted)" in out
