@@ -7,12 +7,15 @@ from typing import Protocol
 import anyio
 
 from investigator.agents.interface import AgentContext, AgentResult
+from investigator.agents.quoting import answer_of
 from investigator.case import RepoSpec
 from investigator.checkpoint import Checkpoint
 from investigator.checkpoints import key_lines, read_checkpoint, target_layers
+from investigator.code.program import Program
 from investigator.errors import InvestigateError, UsageError
 from investigator.events import EventKind
 from investigator.model import Answer, Evidence, Known, NotChecked, Outcome, Role
+from investigator.references.reading import ask
 from investigator.sources.hub import SHAPES, FetchedModel, HubSource
 
 DRAFT = "draft"
@@ -70,8 +73,11 @@ class HubAgent:
         context.checkpoint.keep(checkpoint)
 
         fetched = {DRAFT: draft} | ({TARGET: target} if target else {})
+        own_code = await anyio.to_thread.run_sync(
+            self._of_own_code, draft, checkpoint, abandon_on_cancel=True
+        )
         return AgentResult(
-            answers=tuple(self._answers(context, checkpoint, fetched)),
+            answers=(*self._answers(context, checkpoint, fetched), *own_code),
             sources=tuple(model.tree.source for model in fetched.values()),
             trees={name: model.tree for name, model in fetched.items()},
             not_checked=tuple(_not_checked(checkpoint, draft, target, missing, spec)),
@@ -118,6 +124,21 @@ class HubAgent:
             )
             context.event(EventKind.ANSWERED, contract=contract.id, known=isinstance(outcome, Known))
         return answers
+
+    def _of_own_code(self, draft: FetchedModel, checkpoint: Checkpoint) -> list[Answer]:
+        """What the drafter's own modeling files say, as one more reference; they are never run.
+
+        Only what they decide is answered: a checkpoint need not ship code at all.
+        """
+        if not _modules(draft) & set(draft.tree.paths()):
+            return []
+        program = Program(draft.tree)
+        told = ((contract.id, ask(contract.id, program, checkpoint)) for contract in self._contracts)
+        return [
+            answer_of(found, draft.tree, contract=contract, role=Role.REFERENCE, agent=self.name)
+            for contract, found in told
+            if found is not None and isinstance(found.outcome, Known)
+        ]
 
 
 def quote_keys(keys: Sequence[str], fetched: dict[str, FetchedModel]) -> list[Evidence]:
@@ -197,11 +218,14 @@ def _not_checked(
 
 
 def _modeling_files(model: FetchedModel) -> list[NotChecked]:
-    """Code that ``auto_map`` names and the source does not hold; it would be parsed, never run."""
-    auto_map = model.config.raw.get("auto_map")
-    if not isinstance(auto_map, Mapping):
-        return []
-    named = {f"{str(name).partition('.')[0]}.py" for name in auto_map.values()}
-    absent = sorted(named - set(model.tree.paths()))
+    """Code that ``auto_map`` names and the source does not hold."""
+    absent = sorted(_modules(model) - set(model.tree.paths()))
     why = model.card.get("modeling_code", f"auto_map names it; {model.config.repo} holds no such file here")
     return [NotChecked(what=f"the drafter's modeling file {name[:80]}", why=why) for name in absent]
+
+
+def _modules(model: FetchedModel) -> set[str]:
+    """The files that ``auto_map`` names."""
+    auto_map = model.config.raw.get("auto_map")
+    named = auto_map.values() if isinstance(auto_map, Mapping) else ()
+    return {f"{str(name).rpartition('--')[2].partition('.')[0]}.py" for name in named}

@@ -166,6 +166,47 @@ def test_a_key_that_was_filled_in_has_no_line(tmp_path: Path) -> None:
     assert [item.line for item in quote_keys(["mask_token_id"], fetched)] == [8]
 
 
+MODELING = """\
+import torch
+
+
+def pick_features(hidden_states, layer_ids):
+    shift = 1
+    picked = []
+    for layer in layer_ids:
+        picked.append(hidden_states[layer + shift])
+    return torch.cat(picked, dim=-1)
+"""
+
+
+def test_the_drafters_own_code_is_one_more_reference_and_is_never_run(tmp_path: Path) -> None:
+    draft = local(tmp_path, auto_map={"AutoModel": "dflash.DFlashDraftModel"})
+    (tmp_path / "dflash.py").write_text(MODELING + "\nraise SystemExit('it was run')\n")
+
+    found = run(draft)
+
+    checkpoint, reference = found.result.answers
+    assert (reference.role, reference.agent, reference.source) == (Role.REFERENCE, "hub", "draft")
+    assert checkpoint.outcome == Known([1, 4])
+    assert reference.outcome == Known([2, 5])
+    assert [(item.path, item.line) for item in reference.evidence] == [("dflash.py", 8)]
+    assert check_evidence(reference.evidence, found.result.trees) == 1
+
+
+def test_code_that_the_config_does_not_name_is_not_asked(tmp_path: Path) -> None:
+    draft = local(tmp_path)
+    (tmp_path / "dflash.py").write_text(MODELING)
+
+    assert len(run(draft).result.answers) == 1
+
+
+def test_code_that_decides_nothing_answers_nothing(tmp_path: Path) -> None:
+    draft = local(tmp_path, auto_map={"AutoModel": "other--repo--dflash.DFlashDraftModel"})
+    (tmp_path / "dflash.py").write_text("x = (\n")
+
+    assert len(run(draft).result.answers) == 1
+
+
 def test_the_events_name_source_origin_and_contract() -> None:
     kinds = [
         (event.kind, event.details.get("source") or event.details.get("contract"))
