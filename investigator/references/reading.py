@@ -16,19 +16,17 @@ from investigator.code.syntax import descendants, field, text
 from investigator.code.trace import Happening
 from investigator.code.values import (
     BudgetSpent,
-    ClassValue,
     FunctionValue,
-    Instance,
     Raised,
     Symbol,
     Unknown,
-    Value,
     find_unknown,
 )
 from investigator.engines.interface import Step, Told
 from investigator.engines.vllm.roles import functions
-from investigator.engines.vllm.world import config_object
 from investigator.model import Known, NotKnown
+from investigator.references.block import query_tokens
+from investigator.references.draft_model import build
 
 
 @dataclass(frozen=True)
@@ -93,48 +91,9 @@ def _pickers(program: Program) -> Iterator[tuple[Interpreter, FunctionValue, lis
 # -- the draft model's layers ----------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Built:
-    interp: Interpreter
-    attentions: tuple[Instance, ...]
-
-
-def _attentions(program: Program, checkpoint: Checkpoint) -> _Built | Unknown:
-    """The attention objects of the reference's draft model, built with this checkpoint's config."""
-    names = checkpoint.draft.raw.get("architectures")
-    architectures = [n for n in names if isinstance(n, str)] if isinstance(names, list | tuple) else []
-    for name in [*architectures, "DFlashDraftModel"]:
-        for module in program.search([f"class {name}("]):
-            interp = Interpreter(program)
-            cls = interp.global_name(module, name)
-            if not isinstance(cls, ClassValue):
-                continue
-            config = config_object(checkpoint.draft.normalised, "draft config", checkpoint.draft.complete)
-            model = interp.construct(cls, (config,), {}, None)
-            found = list(_holding(interp, model, ("sliding_window",)))
-            if found:
-                return _Built(interp, tuple(found))
-    return Unknown(f"no draft model class {' or '.join(architectures) or 'DFlashDraftModel'} was found")
-
-
-def _holding(interp: Interpreter, model: Value, wanted: tuple[str, ...]) -> Iterator[Instance]:
-    """The objects below a model that keep these attributes, in the order of the layers."""
-    stack, seen = [model], set()
-    while stack:
-        value = stack.pop(0)
-        if isinstance(value, (list, tuple)):
-            stack[:0] = list(value)
-        elif isinstance(value, Instance) and id(value) not in seen and value.label is None:
-            seen.add(id(value))
-            if all(name in value.attributes for name in wanted):
-                yield value
-            else:
-                stack[:0] = list(value.attributes.values())
-
-
 def _layer_values(name: str, role: str) -> Callable[[Program, Checkpoint], Told]:
     def question(program: Program, checkpoint: Checkpoint) -> Told:
-        built = _attentions(program, checkpoint)
+        built = build(program, checkpoint)
         if isinstance(built, Unknown):
             return Told(outcome=NotKnown(str(built)))
         values = [attention.attributes.get(name) for attention in built.attentions]
@@ -156,7 +115,7 @@ def _layer_values(name: str, role: str) -> Callable[[Program, Checkpoint], Told]
 
 def _cache_drop(program: Program, checkpoint: Checkpoint) -> Told:
     """``Known([])`` when the context's keys are projected from the target's hidden states alone."""
-    built = _attentions(program, checkpoint)
+    built = build(program, checkpoint)
     if isinstance(built, Unknown):
         return Told(outcome=NotKnown(str(built)))
     cls = built.attentions[0].cls
@@ -180,4 +139,5 @@ QUESTIONS: dict[str, Callable[[Program, Checkpoint], Told]] = {
     "layer-types": _layer_values("sliding_window", "the reference gives the layer its window"),
     "in-block-causality": _layer_values("is_causal", "the reference decides whether the layer is causal"),
     "cache-drop": _cache_drop,
+    "lookahead": query_tokens,
 }

@@ -69,6 +69,12 @@ def recorded_answer(reference: RecordedReference, contract: str, checkpoint: Che
             if _fact(reference, "context_from_target") is not True:
                 return None
             return _told(reference, "context_from_target", [])
+        case "lookahead":
+            if _fact(reference, "whole_block") is not True:
+                return None
+            if checkpoint.block_size is None:
+                return Told(outcome=NotKnown("the checkpoint names no block size"))
+            return _told(reference, "whole_block", checkpoint.block_size)
         case _:
             return None
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from investigator.checkpoint import Checkpoint
 from investigator.code.program import Program
 from investigator.engines.interface import RunnerChoice, Told
-from investigator.engines.vllm import draft_layers, prefix_cache, runners, target_layers
+from investigator.engines.vllm import draft_layers, lookahead, prefix_cache, runners, target_layers
 from investigator.engines.vllm.world import World
 from investigator.model import Runner
 
@@ -18,6 +18,7 @@ _PER_RUNNER: dict[str, PerRunner] = {
 }
 _ONCE: dict[str, Once] = {
     "cache-drop": prefix_cache.dropped_groups,
+    "lookahead": lookahead.reserved,
 }
 
 
