@@ -1,7 +1,7 @@
 """What a run shows while it works: four agents side by side on a terminal, plain lines elsewhere."""
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 
@@ -30,13 +30,16 @@ STYLES = {
 
 @contextmanager
 def show_progress(
-    console: Console, agents: Sequence[str], contracts: Sequence[str], *, verbose: bool = False
+    console: Console, agents: Sequence[str], plan: Mapping[str, Sequence[str]], *, verbose: bool = False
 ) -> Iterator[EventSink]:
-    """An event sink that keeps the user informed on ``console`` until the block ends."""
+    """An event sink that keeps the user informed on ``console`` until the block ends.
+
+    ``plan``: each question, and the agents that it goes to.
+    """
     if not console.is_terminal or verbose:
         yield PlainLines(console, verbose=verbose)
         return
-    view = LiveView(agents, contracts)
+    view = LiveView(agents, plan)
     with Live(view, console=console, refresh_per_second=8, transient=True):
         yield view.take
 
@@ -61,23 +64,28 @@ class PlainLines:
 class LiveView:
     """The agents and, where there is room, the plan: which question is where."""
 
-    def __init__(self, agents: Sequence[str], contracts: Sequence[str]) -> None:
+    def __init__(self, agents: Sequence[str], plan: Mapping[str, Sequence[str]]) -> None:
         self._progress = Progress(agents)
-        self._contracts = tuple(contracts)
+        self._plan = dict(plan)
         self._lock = threading.Lock()
+        self._together = ""
 
     def take(self, event: Event) -> None:
         """Let an event count; safe from any thread."""
         with self._lock:
             self._progress.take(event)
+            if event.agent is None and event.kind is EventKind.FINISHED:
+                self._together = "comparing the answers, making and proving patches"
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         now = datetime.now(UTC)
         with self._lock:
             agents = list(self._progress.agents.values())
             yield _agents(agents, now, options.max_width)
-            if self._contracts and options.size.height >= len(self._contracts) + 10:
-                yield _plan(agents, self._contracts)
+            if self._plan and options.size.height >= len(self._plan) + 10:
+                yield _plan(agents, self._plan)
+            if self._together:
+                yield Text(f"◐ {self._together}", style="cyan")
 
 
 def _agents(agents: Sequence[AgentProgress], now: datetime, width: int) -> RenderableType:
@@ -96,7 +104,7 @@ def _agents(agents: Sequence[AgentProgress], now: datetime, width: int) -> Rende
                 title=_mark(agent.step) + Text(f" {agent.name}"),
                 title_align="left",
                 border_style=STYLES[agent.step][1],
-                height=5,
+                height=4,
             )
             for agent in agents
         )
@@ -108,8 +116,6 @@ def _figures(agent: AgentProgress, now: datetime) -> Text:
     parts = [f"{agent.seconds(now):.1f} s"]
     parts += [human_bytes(agent.bytes)] if agent.bytes else []
     parts += [f"{agent.requests} requests"] if agent.requests else []
-    answered = sum(step in (Step.ANSWERED, Step.UNKNOWN) for step in agent.questions.values())
-    parts += [f"{answered} answers"] if answered else []
     return Text(", ".join(parts), no_wrap=True, overflow="ellipsis")
 
 
@@ -118,19 +124,21 @@ def _doing(agent: AgentProgress) -> Text:
     return Text(visible(agent.doing), style=style, no_wrap=True, overflow="ellipsis")
 
 
-def _plan(agents: Sequence[AgentProgress], contracts: Sequence[str]) -> Table:
+def _plan(agents: Sequence[AgentProgress], plan: Mapping[str, Sequence[str]]) -> Table:
     table = Table(box=None, padding=(0, 2), header_style="dim")
     table.add_column("question")
     for agent in agents:
         table.add_column(agent.name, justify="center")
-    for contract in contracts:
-        table.add_row(contract, *(_mark(_step(agent, contract)) for agent in agents))
+    for question, asked in plan.items():
+        marks = (_mark(_step(agent, question)) if agent.name in asked else Text("") for agent in agents)
+        table.add_row(question, *marks)
     return table
 
 
-def _step(agent: AgentProgress, contract: str) -> Step:
+def _step(agent: AgentProgress, question: str) -> Step:
+    """An agent that has ended without an answer will bring none."""
     ended = agent.step in (Step.DONE, Step.FAILED)
-    return agent.questions.get(contract, Step.UNKNOWN if ended and agent.questions else Step.WAITING)
+    return agent.questions.get(question, Step.UNKNOWN if ended else Step.WAITING)
 
 
 def _mark(step: Step) -> Text:

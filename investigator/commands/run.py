@@ -90,7 +90,8 @@ def command(
         log = EventLog(stream)
         with assemble(case, settings, log) as assembly:
             names = [agent.name for agent in assembly.team.agents]
-            with show_progress(talk, names, list(questions()), verbose=verbose) as show:
+            plan_of = {contract: question.asked for contract, question in questions().items()}
+            with show_progress(talk, names, plan_of, verbose=verbose) as show:
                 log.follow(show)
                 done = conduct(case, assembly, sink=log, deadline=deadline, command=repeated(case))
         found = with_accepted(done.investigation, known) if known else done.investigation

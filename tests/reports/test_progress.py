@@ -100,7 +100,7 @@ def test_plain_lines_speak_of_beginnings_and_ends_only_unless_verbose():
 
 @pytest.mark.parametrize("width", [60, 140])
 def test_the_live_view_shows_agents_and_plan(width):
-    view = LiveView(["vllm", "hub"], ["rope", "lookahead"])
+    view = LiveView(["vllm", "hub"], {"rope": ["hub"], "lookahead": ["vllm", "hub"]})
     for each in RUN:
         view.take(each)
     stream = StringIO()
@@ -112,13 +112,27 @@ def test_the_live_view_shows_agents_and_plan(width):
         assert part in text
     (row,) = [row for row in text.splitlines() if row.strip().startswith("lookahead")]
     assert row.split() == ["lookahead", "○", "?"]
+    (row,) = [row for row in text.splitlines() if row.strip().startswith("rope")]
+    assert row.split() == ["rope", "●"]
+
+
+def test_what_is_done_together_is_told_when_the_agents_are_back():
+    view = LiveView(["hub"], {})
+    stream = StringIO()
+    console = Console(file=stream, width=100)
+
+    console.print(view)
+    assert "patches" not in stream.getvalue()
+    view.take(event(K.FINISHED, agent=None, what="agents", seconds=1.0))
+    console.print(view)
+    assert "making and proving patches" in stream.getvalue()
 
 
 def test_a_terminal_gets_the_live_view_and_is_left_clean():
     stream = StringIO()
     console = Console(file=stream, width=100, height=40, force_terminal=True)
 
-    with show_progress(console, ["vllm", "hub"], ["rope"]) as sink:
+    with show_progress(console, ["vllm", "hub"], {"rope": ["hub"]}) as sink:
         for each in RUN:
             sink(each)
 
