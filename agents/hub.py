@@ -7,7 +7,7 @@ from typing import Protocol
 import anyio
 
 from investigator.agents.interface import AgentContext, AgentResult
-from investigator.agents.quoting import answer_of
+from investigator.agents.quoting import answer_of, not_live
 from investigator.case import RepoSpec
 from investigator.checkpoint import Checkpoint
 from investigator.checkpoints import key_lines, read_checkpoint, target_layers
@@ -202,6 +202,7 @@ def _not_checked(
     if target is None:
         why = missing or "neither the drafter's card nor its snapshot names the target: give it with --target"
         left.append(NotChecked(what="the target's config", why=why))
+    left += not_live("the Hub itself", {m.config.repo: m.not_live for m in (draft, target) if m is not None})
     for model in (draft, target):
         if model is not None and not model.config.complete:
             why = "the snapshot holds only some of the file's keys; a key it lacks is unknown, not absent"

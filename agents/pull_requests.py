@@ -5,10 +5,12 @@ import functools
 import anyio
 
 from investigator.agents.interface import AgentContext, AgentResult
+from investigator.agents.quoting import not_live
 from investigator.errors import InvestigateError, UsageError
 from investigator.events import EventKind
 from investigator.model import NotChecked, PullRequest, PullRequestState
 from investigator.sources.github import FetchedPullRequest, PullRequestRef, PullRequestSource
+from investigator.sources.hub import with_advice
 
 CONCURRENT = 4
 
@@ -54,12 +56,9 @@ class PullRequestsAgent:
             sources=tuple(item.tree.source for item in fetched),
             trees={item.tree.source.id: item.tree for item in fetched},
             pull_requests=tuple(_record(item) for item in fetched),
-            not_checked=tuple(
-                NotChecked(
-                    what=f"pull request {ref}",
-                    why=f"{error} ({error.advice})" if error.advice else str(error),
-                )
-                for ref, error in failed.items()
+            not_checked=(
+                *(NotChecked(what=f"pull request {ref}", why=with_advice(e)) for ref, e in failed.items()),
+                *not_live("GitHub itself", {str(item.ref): item.not_live for item in fetched}),
             ),
             missing="; ".join(f"{ref}: {error}" for ref, error in failed.items()) or None,
         )

@@ -1,7 +1,9 @@
 """From an engine's or a reference's answer to the answer that a report can print."""
 
+from collections.abc import Mapping
+
 from investigator.engines.interface import Step, Told
-from investigator.model import Answer, Evidence, Role, Runner
+from investigator.model import Answer, Evidence, NotChecked, Role, Runner
 from investigator.sources.interface import Tree
 
 MOST_LINES = 3
@@ -38,3 +40,16 @@ def quoted(step: Step, tree: Tree) -> Evidence:
         quote="\n".join(line.decode("utf-8", "replace") for line in lines),
         role=step.role,
     )
+
+
+def not_live(place: str, reasons: Mapping[str, str]) -> list[NotChecked]:
+    """What was not asked of a live source, one entry for each reason.
+
+    ``reasons``: a name -> why it did not come from there; empty when it did.
+    """
+    grouped: dict[str, list[str]] = {}
+    for name, reason in reasons.items():
+        if reason:
+            # The same reason for two names is one reason, whichever of them it mentions.
+            grouped.setdefault(reason.replace(name, "it"), []).append(name)
+    return [NotChecked(what=f"{place}, for {' and '.join(names)}", why=why) for why, names in grouped.items()]

@@ -13,6 +13,7 @@ from typing import Protocol
 
 from investigator.errors import LimitError, NotFoundError, OfflineError, SourceError, UsageError
 from investigator.model import Json, Origin, Source, SourceKind
+from investigator.sources.hub import with_advice
 from investigator.sources.interface import Tree
 from investigator.sources.snapshots import REVISION_PREFIX, PullRequestSnapshot, Snapshots, snapshot_time
 from investigator.sources.text_tree import TextTree, pretty_json
@@ -78,12 +79,16 @@ class GitHubClient(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class FetchedPullRequest:
-    """A pull request's facts, its diff where there is one, and the tree to quote from."""
+    """A pull request's facts, its diff where there is one, and the tree to quote from.
+
+    ``not_live``: why it did not come from GitHub and what to do, empty when it did.
+    """
 
     ref: PullRequestRef
     facts: PullRequestSnapshot
     tree: Tree
     diff: bytes | None = None
+    not_live: str = ""
     notes: tuple[str, ...] = ()
 
 
@@ -140,7 +145,7 @@ class PullRequestSource:
         if self._offline or self._client is None:
             raise OfflineError(
                 f"{ref} would have to be fetched from GitHub, and this run is offline",
-                "run once without --offline, or leave it out with --no-pull-requests",
+                "run once without --offline: what is fetched is kept, and then --offline works",
             )
         return self._client.fetch(ref)
 
@@ -150,7 +155,8 @@ class PullRequestSource:
         here = self._client.cached(ref) if self._client is not None else None
         if here is not None and here.kept_at is not None:
             note = f"{ref}: as of {here.kept_at:%Y-%m-%d}, kept on this machine: {reason}"
-            return _from_live(replace(here, notes=(note, *here.notes)), snapshot, ref, source_id)
+            kept = _from_live(replace(here, notes=(note, *here.notes)), snapshot, ref, source_id)
+            return replace(kept, not_live=with_advice(why))
         if snapshot is None:
             raise why
         source = _source(
@@ -163,7 +169,11 @@ class PullRequestSource:
         )
         told = (f"{ref}: snapshot of {snapshot.retrieved}: {reason}", *filter(None, (snapshot.note,)))
         return FetchedPullRequest(
-            ref=ref, facts=snapshot, tree=TextTree(source, {FACTS: _facts_text(snapshot)}), notes=told
+            ref=ref,
+            facts=snapshot,
+            tree=TextTree(source, {FACTS: _facts_text(snapshot)}),
+            not_live=with_advice(why),
+            notes=told,
         )
 
 

@@ -8,7 +8,7 @@ never replaced by another.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
@@ -17,7 +17,14 @@ from investigator.case import RepoSpec
 from investigator.checkpoint import ModelConfig
 from investigator.checkpoints import model_config, read_object
 from investigator.checkpoints.strict_json import MAX_BYTES
-from investigator.errors import LimitError, NotFoundError, OfflineError, SourceError, UsageError
+from investigator.errors import (
+    InvestigateError,
+    LimitError,
+    NotFoundError,
+    OfflineError,
+    SourceError,
+    UsageError,
+)
 from investigator.model import Origin, Source, SourceKind
 from investigator.sources.interface import Tree
 from investigator.sources.snapshots import REVISION_PREFIX, HubSnapshot, Snapshots, snapshot_time
@@ -70,7 +77,8 @@ class FetchedModel:
     """A model's config, the tree that quotes are read from, and what to tell the user.
 
     ``config_path``: the config's path in the tree. ``target``: the model that a drafter's
-    card or snapshot names. ``notes``: one line each.
+    card or snapshot names. ``not_live``: why it did not come from the Hub and what to do,
+    empty when it did or was not meant to. ``notes``: one line each.
     """
 
     config: ModelConfig
@@ -79,6 +87,7 @@ class FetchedModel:
     target: str | None = None
     gated: str | None = None
     card: Mapping[str, str] = field(default_factory=dict)
+    not_live: str = ""
     notes: tuple[str, ...] = ()
 
 
@@ -133,7 +142,8 @@ class HubSource:
         snapshot = self._snapshots.hub(spec.id)
         if (here := self._cached(spec)) is not None:
             note = f"{reason}; the Hub's cache here was used"
-            return _from_hub(here, spec, source_id, recorded=snapshot, note=note)
+            kept = _from_hub(here, spec, source_id, recorded=snapshot, note=note)
+            return replace(kept, not_live=with_advice(why))
         if snapshot is None:
             raise why
         if spec.revision not in (None, snapshot.revision):
@@ -142,7 +152,8 @@ class HubSource:
                 f"{why}; the snapshot of {snapshot.retrieved} is of {held}, not of {spec.revision}",
                 f"{why.advice}; or name {spec.id} without a revision to take the snapshot",
             ) from why
-        return _from_snapshot(snapshot, source_id, note=f"{reason}; the snapshot was used")
+        found = _from_snapshot(snapshot, source_id, note=f"{reason}; the snapshot was used")
+        return replace(found, not_live=with_advice(why))
 
     def _pinned_snapshot(self, repo: str, revision: str, source_id: str) -> FetchedModel:
         snapshot = self._snapshots.hub(repo)
@@ -155,6 +166,11 @@ class HubSource:
                 f"there is {REVISION_PREFIX}{snapshot.retrieved}",
             )
         return _from_snapshot(snapshot, source_id, note="the snapshot was asked for")
+
+
+def with_advice(error: InvestigateError) -> str:
+    """An error and what to do about it, in one line."""
+    return f"{error} ({error.advice})" if error.advice else str(error)
 
 
 def _from_hub(
@@ -213,7 +229,7 @@ def _from_snapshot(snapshot: HubSnapshot, source_id: str, note: str) -> FetchedM
         revision=revision,
         origin=Origin.SNAPSHOT,
         retrieved_at=snapshot_time(snapshot.retrieved),
-        note=f"snapshot of {snapshot.retrieved} ({snapshot.note})" if snapshot.note else None,
+        note=f"snapshot of {snapshot.retrieved}: {'; '.join(filter(None, (note, snapshot.note)))}",
     )
     return FetchedModel(
         config=model_config(

@@ -108,6 +108,7 @@ def test_both_sources_are_snapshots_and_say_so() -> None:
 def test_what_was_not_looked_at_is_listed() -> None:
     missing = {item.what: item.why for item in run(DRAFT).result.not_checked}
 
+    assert "this run is offline" in missing[f"the Hub itself, for {DRAFT} and Qwen/Qwen3.6-27B"]
     assert missing["the drafter's modeling file dflash.py"].endswith("the repository ships no dflash.py")
     assert "keys that the snapshot of Qwen/Qwen3.6-27B lacks" in missing
     assert "the shapes of the drafter's weights" in missing

@@ -62,9 +62,10 @@ def test_one_that_cannot_be_had_leaves_the_others_alone() -> None:
     result = run("nobody/nothing#1", "vllm-project/vllm#40727")
 
     assert [item.ref for item in result.pull_requests] == ["vllm-project/vllm#40727"]
-    (left,) = result.not_checked
+    left, offline = result.not_checked
     assert left.what == "pull request nobody/nothing#1"
     assert "this run is offline" in left.why
+    assert offline.what == "GitHub itself, for vllm-project/vllm#40727"
     assert result.missing is not None
 
 
