@@ -14,7 +14,7 @@ from importlib import resources
 from typing import cast
 
 from investigator.model import Answer, Evidence, Finding, Investigation, Json, Patch
-from investigator.reports.summary import headline, permalink
+from investigator.reports.summary import failure_mode, headline, permalink
 
 SCHEMA = 1
 """The version of the shape."""
@@ -82,7 +82,10 @@ def _object(value: object) -> JsonObject:
 
 
 def _finding(investigation: Investigation, finding: Finding) -> JsonObject:
-    return _object(finding) | {"evidence": [_evidence(investigation, item) for item in finding.evidence]}
+    return _object(finding) | {
+        "failure_mode": failure_mode(finding, investigation),
+        "evidence": [_evidence(investigation, item) for item in finding.evidence],
+    }
 
 
 def _evidence(investigation: Investigation, evidence: Evidence) -> JsonObject:

@@ -24,6 +24,7 @@ def render(investigation: Investigation) -> str:
         remedy_cell=remedy_cell,
         permalink=lambda evidence: summary.permalink(investigation, evidence),
         in_use=lambda finding: summary.in_use(finding, investigation),
+        mode=lambda finding: summary.failure_mode(finding, investigation),
         accepted=lambda finding: summary.is_accepted(finding, investigation),
         revision_of={source.id: summary.source_label(source) for source in investigation.sources},
     )

@@ -39,6 +39,9 @@ SIGNS: dict[Verdict, str] = {
 
 _COMMIT = re.compile("[0-9a-f]{40}")
 
+OF_CONFIGURATION = ("config-coverage", "silent-default")
+"""Contracts about keys of the checkpoint: a breach lies between its file and the engine's."""
+
 TO_EXPLAIN = (Verdict.BROKEN, Verdict.PARTIAL, Verdict.REFUSED)
 """Verdicts that get a section of their own in a report."""
 
@@ -71,6 +74,17 @@ def is_accepted(finding: Finding, investigation: Investigation) -> bool:
     accepted = investigation.extra.get("accepted")
     question = f"{finding.contract}/{finding.runner.value}" if finding.runner else finding.contract
     return isinstance(accepted, list | tuple) and question in accepted
+
+
+def failure_mode(finding: Finding, investigation: Investigation) -> str | None:
+    """What kind of failure a finding is; None where there is none, or it is not known."""
+    if finding.verdict in (Verdict.REFUSED, Verdict.UNSUPPORTED):
+        return "missing feature"
+    if finding.verdict not in (Verdict.BROKEN, Verdict.PARTIAL):
+        return None
+    if any(item.what == f"{finding.contract}: the references differ" for item in investigation.not_checked):
+        return "reference divergence"
+    return "configuration mismatch" if finding.contract in OF_CONFIGURATION else "implementation fault"
 
 
 def headline(investigation: Investigation) -> str:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from investigator.model import Runner, Verdict
+from investigator.model import NotChecked, Runner, Verdict
 from investigator.reports import summary
 from tests.support import builders
 
@@ -53,3 +53,24 @@ def test_a_permalink_needs_a_source_that_has_one():
         == "https://code.example/vllm/blob/v0.20.1/a%20b/%7Bline%7D%23.py#L2"
     )
     assert summary.permalink(investigation, builders.evidence(source="gone")) is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "mode"),
+    [
+        ({}, "implementation fault"),
+        ({"verdict": Verdict.PARTIAL, "contract": "silent-default"}, "configuration mismatch"),
+        ({"verdict": Verdict.REFUSED}, "missing feature"),
+        ({"verdict": Verdict.UNSUPPORTED}, "missing feature"),
+        ({"contract": "in-block-causality"}, "reference divergence"),
+        ({"verdict": Verdict.UNKNOWN}, None),
+        ({"verdict": Verdict.HONOURED}, None),
+    ],
+)
+def test_each_finding_has_its_kind_of_failure(changes, mode):
+    differ = NotChecked(
+        what="in-block-causality: the references differ", why="dflash and ddtree train differently"
+    )
+
+    investigation = builders.investigation(not_checked=(differ,))
+    assert summary.failure_mode(builders.finding(**changes), investigation) == mode
