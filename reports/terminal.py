@@ -93,7 +93,7 @@ def _notes(investigation: Investigation) -> list[str]:
     ]
     notes = [f"recorded on the day given, not read in this run: {', '.join(dated)}"] if dated else []
     return notes + [
-        f"agent {agent.name} {agent.status.value}: {agent.error}"
+        f"agent {agent.name} brought only a part: {agent.error}"
         for agent in investigation.agents
-        if agent.status is not AgentStatus.DONE
+        if agent.status is AgentStatus.PARTIAL
     ]

@@ -96,7 +96,7 @@ def command(
                 done = conduct(case, assembly, sink=log, deadline=deadline, command=repeated(case))
         found = with_accepted(done.investigation, known) if known else done.investigation
         _write(folder, found, formats or BY_DEFAULT)
-    _tell(folder, found, formats, settings)
+    _tell(folder, found, formats, settings, interrupted=done.interrupted)
     if done.interrupted:
         return ExitCode.INTERRUPTED
     level = FailOn(fail_on) if fail_on else FailOn.NEVER if "sarif" in formats else FailOn.BROKEN
@@ -125,7 +125,12 @@ def _write(folder: "RunFolder", investigation: Investigation, formats: Sequence[
 
 
 def _tell(
-    folder: "RunFolder", investigation: Investigation, formats: Sequence[str], settings: Settings
+    folder: "RunFolder",
+    investigation: Investigation,
+    formats: Sequence[str],
+    settings: Settings,
+    *,
+    interrupted: bool,
 ) -> None:
     """One format alone goes to standard output, and then the verdicts to standard error."""
     from investigator.reports.github import append_step_summary
@@ -141,7 +146,9 @@ def _tell(
         append_step_summary(investigation)
     if on_github and not alone:
         click.echo(FORMATS["github"].render(investigation), nl=False)
-    for agent in investigation.agents:
+    if interrupted:
+        click.echo("investigate: interrupted; this is what was found so far", err=True)
+    for agent in () if interrupted else investigation.agents:
         if agent.status is AgentStatus.FAILED:
             click.echo(visible(f"investigate: error: agent {agent.name} failed: {agent.error}"), err=True)
     talk.print(f"\nwritten to {visible(str(folder.path))}", soft_wrap=True)

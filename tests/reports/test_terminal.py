@@ -48,12 +48,12 @@ def test_markup_in_a_text_stays_text():
     )
 
 
-def test_snapshots_and_failed_agents_are_named():
-    failed = builders.agent_report("hub", status=AgentStatus.FAILED, error="the Hub is away")
+def test_snapshots_and_what_an_agent_missed_are_named():
+    partial = builders.agent_report("hub", status=AgentStatus.PARTIAL, error="no target")
 
-    text = printed(builders.investigation(agents=(failed,)))
+    text = printed(builders.investigation(agents=(partial,)))
 
     assert (
         "recorded on the day given, not read in this run: z-lab/Qwen3.6-27B-DFlash main (2026-10-01)" in text
     )
-    assert "agent hub failed: the Hub is away" in text
+    assert "agent hub brought only a part: no target" in text
