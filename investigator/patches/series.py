@@ -9,10 +9,11 @@ from investigator.code.program import Program
 from investigator.errors import PatchError
 from investigator.model import Json, Patch, PatchProof
 from investigator.patches.diff import FileDiff, diff_edits, mail, unified
-from investigator.patches.edits import Edits, by_path, edited_files
+from investigator.patches.edits import Edit, Edits, by_path, edited_files
 from investigator.patches.git import applied
 from investigator.patches.letter import Letter
 from investigator.patches.repairs import REPAIRS, CannotRepair, Fault, repair
+from investigator.patches.upstream import regression_test
 from investigator.patches.verify import (
     Ask,
     Trial,
@@ -107,19 +108,21 @@ def generate(
     when: datetime,
     effects: Mapping[str, str] | None = None,
     signature: str = "investigate",
+    upstream: bool = False,
 ) -> Series:
     """A patch for each fault that can be repaired, proven on ``tree``.
 
     ``engine`` names the engine in the patches' texts (``vllm 0.20.1``); ``when`` is their date:
     the release's, so that they come out the same every time. ``effects`` says per contract what
-    a validation measured. A patch that was not seen to hold is not among the result: it is a
+    a validation measured. ``upstream`` adds a regression test in the engine's own style to each patch
+    where that needs no GPU and no model. A patch that was not seen to hold is not among the result: it is a
     refusal that says why. Raises only what ``tree`` and ``ask`` raise.
     """
     before = ask(tree)
     candidates: list[_Candidate] = []
     refused: list[Refusal] = []
     for fault in sorted(faults, key=_rank):
-        found = _alone(tree, fault, ask, before)
+        found = _alone(tree, fault, ask, before, upstream=upstream)
         if isinstance(found, _Candidate):
             candidates.append(found)
         else:
@@ -164,12 +167,17 @@ def _edits(tree: Tree, fault: Fault) -> tuple[Edits, Files, Files] | CannotRepai
         return CannotRepair(str(error), fault.instead())
 
 
-def _alone(tree: Tree, fault: Fault, ask: Ask, before: Verdicts) -> _Candidate | CannotRepair:
+def _alone(
+    tree: Tree, fault: Fault, ask: Ask, before: Verdicts, *, upstream: bool
+) -> _Candidate | CannotRepair:
     """Repair one fault on the pristine tree and see whether that holds."""
     made = _edits(tree, fault)
     if isinstance(made, CannotRepair):
         return made
     edits, files, after = made
+    if upstream and (test := regression_test(Program(PatchedTree(tree, dict(after))), fault)):
+        edits = (*edits, Edit(test.path, 0, 0, test.content))
+        after = {**after, test.path: test.content}
     try:
         sections = diff_edits(edits, files)
     except PatchError as error:
@@ -308,8 +316,9 @@ class _Checker:
 
     def _after(self, patches: tuple[Patch, ...]) -> dict[str, bytes] | None:
         files: dict[str, bytes] = {}
+        there = set(self.tree.paths())
         for patch in patches:
-            missing = {path: self.tree.read(path) for path in patch.files if path not in files}
+            missing = {path: self.tree.read(path) for path in patch.files if path in there - files.keys()}
             try:
                 files |= applied(patch_bytes(patch), {**missing, **files})
             except PatchError:

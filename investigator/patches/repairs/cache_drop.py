@@ -13,6 +13,7 @@ And no group is ever annotated for the drafter: that would widen the drop, not e
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from tree_sitter import Node
 
@@ -60,42 +61,53 @@ _GROUPS = "vllm/v1/core/kv_cache_utils.py"
 def edit(program: Program, fault: Fault) -> Edits:
     """Let the drop follow a predicate that leaves this drafter out."""
     config = speculative_config(program, fault)
-    scheduler = only(
-        found_in(program, ["KVCacheManager(", "use_eagle"], fault.hints(_SCHEDULER), _schedulers),
-        "scheduler that builds the KV-cache manager",
-    )
+    scheduler = _scheduler(program, fault)
     manager = _manager(scheduler)
-    source = _source_of_flag(scheduler, manager)
+    flag = _source_of_flag(scheduler, manager)
     own_method = predicate_of_method(config, fault.checkpoint.method)
     excluded = (
         f"self.{text(field(own_method, 'name'))}()"
         if own_method is not None
         else f'self.method == "{fault.checkpoint.method}"'
     )
-    predicate = method(config.node, source.asked)
+    predicate = method(config.node, flag.asked)
     if predicate is None:
-        raise Unfit(f"the speculative config has no {source.asked} of its own")
-    if source.asked != "use_eagle":
-        return tuple(_narrow(config, scheduler, predicate, source, excluded))
+        raise Unfit(f"the speculative config has no {flag.asked} of its own")
+    if flag.asked != "use_eagle":
+        return tuple(_narrow(config, scheduler, predicate, flag, excluded))
     if method(config.node, PREDICATE) is not None:
         return ()
     return (
         *_new_predicate(config, own_method or predicate, excluded),
         *_groups(program, fault),
-        *_own_field(scheduler, manager, source),
+        *_own_field(scheduler, manager, flag),
     )
 
 
-class _Flag:
-    """Where the manager's flag comes from: the scheduler's field, and what sets it."""
+def deciding_predicate(program: Program, fault: Fault) -> str:
+    """The predicate of the speculative config that decides the drop as the tree is. Raises Unfit."""
+    scheduler = _scheduler(program, fault)
+    return _source_of_flag(scheduler, _manager(scheduler)).asked
 
-    def __init__(self, written: str, receiver: str, asked: str) -> None:
-        self.written = written
-        """``self.use_eagle``."""
-        self.receiver = receiver
-        """How ``__init__`` names the speculative config."""
-        self.asked = asked
-        """The predicate of the speculative config that decides it."""
+
+def _scheduler(program: Program, fault: Fault) -> Found:
+    return only(
+        found_in(program, ["KVCacheManager(", "use_eagle"], fault.hints(_SCHEDULER), _schedulers),
+        "scheduler that builds the KV-cache manager",
+    )
+
+
+@dataclass(frozen=True)
+class _Flag:
+    """Where the manager's flag comes from.
+
+    ``written``: the scheduler's field, ``self.use_eagle``. ``receiver``: how ``__init__`` names the
+    speculative config. ``asked``: the predicate of that config which decides it.
+    """
+
+    written: str
+    receiver: str
+    asked: str
 
 
 def _schedulers(module: Module) -> list[Found]:

@@ -33,13 +33,9 @@ _RUNNER = "vllm/v1/worker/gpu_model_runner.py"
 
 def edit(program: Program, fault: Fault) -> Edits:
     """Add one to the ids where a runner reads them."""
-    readers = found_in(program, [KEY, RAW_KEY], fault.hints(_RUNNER), _readers)
-    if not readers:
-        raise Unfit(f"no function reads both {KEY} and {RAW_KEY}")
-    seen = [reader for reader in readers if fault.shows(reader.module.path, reader.node)]
     edits = [
         change
-        for reader in seen or readers
+        for reader in readers(program, fault)
         for read in reads_of_key(reader.node, KEY)
         if not _is_shifted(read)
         for change in _shift(reader.pen, read)
@@ -47,8 +43,16 @@ def edit(program: Program, fault: Fault) -> Edits:
     return (*edits, *_stored_one_lower(program)) if edits else ()
 
 
+def readers(program: Program, fault: Fault) -> list[Found]:
+    """The functions through which a runner of the fault learns what to capture. Raises Unfit."""
+    found = found_in(program, [KEY, RAW_KEY], fault.hints(_RUNNER), _readers)
+    if not found:
+        raise Unfit(f"no function reads both {KEY} and {RAW_KEY}")
+    return [reader for reader in found if fault.shows(reader.module.path, reader.node)] or found
+
+
 def _readers(module: Module) -> list[Found]:
-    """Functions that take the ids from either key: where a runner learns what to capture."""
+    """Functions that take the ids from either key."""
     return [
         Found(module, function)
         for function in descendants(module.file.root, FUNCTION)
