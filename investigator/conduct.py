@@ -8,7 +8,17 @@ import investigator
 from investigator.case import Case
 from investigator.events import Event, EventKind, EventSink, ignore
 from investigator.evidence_check import check_evidence
-from investigator.model import CaseRecord, Finding, Investigation, Json, NotChecked, Patch, PullRequest, Runner
+from investigator.model import (
+    Answer,
+    CaseRecord,
+    Finding,
+    Investigation,
+    Json,
+    NotChecked,
+    Patch,
+    PullRequest,
+    Runner,
+)
 from investigator.remedies import with_remedies
 from investigator.run import DEADLINE, Gathered, Team, gather
 
@@ -77,10 +87,8 @@ def conduct(
     gathered = gather(case, assembly.team, sink, deadline=deadline)
     sink(_finished("agents", begun))
     judgement = assembly.judge(case, gathered)
-    quotes = check_evidence(
-        [quote for part in (*judgement.findings, *gathered.answers) for quote in part.evidence],
-        gathered.trees,
-    )
+    said: tuple[Finding | Answer, ...] = (*judgement.findings, *gathered.answers)
+    quotes = check_evidence([quote for part in said for quote in part.evidence], gathered.trees)
     repairs, interrupted = _repaired(case, gathered, judgement, assembly.repair, sink)
     investigation = Investigation(
         case=_record(case, gathered),
