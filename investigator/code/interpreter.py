@@ -105,6 +105,9 @@ class Interpreter:
         """Module-level names whose value a question takes for granted (``HAS_TRITON``)."""
         self.environment = dict(environment or {})
         self.budget = budget or Budget()
+        self.made_on_demand: Callable[[ClassValue], bool] = lambda cls: False
+        """Classes whose objects are worked out attribute by attribute (``lazy.instance``)
+        wherever they are made, instead of by running their ``__init__``."""
         self.trace = Trace()
         self.journal = Journal()
         self.stack: list[Place] = []
@@ -375,6 +378,8 @@ class Interpreter:
         place = frame.module.place(node)
         if classes.is_exception(self, cls):
             return ExceptionValue(cls.name, " ".join(a for a in args if isinstance(a, str)))
+        if self.made_on_demand(cls):
+            return lazy.instance(self, cls, lazy.bound(self, cls, args, kwargs))
         if not self._enters(frame, cls.name, cls.name, cls.module, args, kwargs):
             self.note(Happening.SKIP, cls.name, (args, kwargs), frame, node)
             return Instance(cls, {}, complete=False, place=place)
