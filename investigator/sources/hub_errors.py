@@ -38,7 +38,9 @@ def translate(error: Exception, repo: str, revision: str | None, endpoint: str) 
             return SourceError(f"{repo} has been disabled by the Hub", "take another checkpoint")
         case hub.RevisionNotFoundError():
             return NotFoundError(f"{repo} has no revision {revision}", f"see {where}/commits/main")
-        case hub.RemoteEntryNotFoundError():
+        case hub.LocalEntryNotFoundError() if isinstance(error.__cause__, Exception):
+            return translate(error.__cause__, repo, revision, endpoint)
+        case hub.EntryNotFoundError():
             return NotFoundError(f"{repo} lacks a file that it lists{at}", "try again later")
         case hub.RepositoryNotFoundError():
             return NotFoundError(
@@ -47,8 +49,6 @@ def translate(error: Exception, repo: str, revision: str | None, endpoint: str) 
             )
         case hub.HFValidationError():
             return NotFoundError(f"{repo} is not a name the Hub allows", "check the name")
-        case hub.LocalEntryNotFoundError() if isinstance(error.__cause__, Exception):
-            return translate(error.__cause__, repo, revision, endpoint)
         case hub.FileMetadataError():
             return SourceError(
                 f"{endpoint} does not answer like a Hub: the file's commit, hash or size is missing",
