@@ -1,6 +1,18 @@
 """Every contract, in the order in which reports name them. Adding one is a file and a line."""
 
-from investigator.contracts import cache_drop, layer_types, lookahead, target_layer_offset
+from investigator.contracts import (
+    cache_drop,
+    config_coverage,
+    embedding_scale,
+    feature_width,
+    layer_types,
+    lookahead,
+    mask_token,
+    silent_default,
+    target_capture,
+    target_layer_offset,
+    vocab_mapping,
+)
 from investigator.contracts.contract import Contract
 
 CONTRACTS: tuple[Contract, ...] = (
@@ -8,6 +20,13 @@ CONTRACTS: tuple[Contract, ...] = (
     layer_types.CONTRACT,
     cache_drop.CONTRACT,
     lookahead.CONTRACT,
+    config_coverage.CONTRACT,
+    silent_default.CONTRACT,
+    target_capture.CONTRACT,
+    feature_width.CONTRACT,
+    mask_token.CONTRACT,
+    vocab_mapping.CONTRACT,
+    embedding_scale.CONTRACT,
 )
 
 

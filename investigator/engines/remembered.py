@@ -65,10 +65,11 @@ def told(
     """
     key = _key(checkpoint, question, environment)
     entries = _entries(records.record("answers", key))
+    present = frozenset(tree.paths()) if entries else frozenset()
     for entry in entries:
         files = entry["files"]
         assert isinstance(files, Mapping)
-        if all(_unchanged(tree, path, str(digest)) for path, digest in files.items()):
+        if all(_unchanged(tree, present, path, str(digest)) for path, digest in files.items()):
             return _told(entry["told"])
     answer, files = ask()
     kept: list[Json] = [{"files": dict(files), "told": _json(answer)}, *entries]
@@ -107,15 +108,10 @@ def _key(checkpoint: Checkpoint, question: str, environment: Mapping[str, str]) 
     return hashlib.sha256(f"{reading_code()}\0{question}\0{facts}".encode()).hexdigest()
 
 
-def _unchanged(tree: Tree, path: str, digest: str) -> bool:
+def _unchanged(tree: Tree, present: frozenset[str], path: str, digest: str) -> bool:
     if path == EVERYTHING:
-        return fingerprint(tree, python_files(tree.paths())) == digest
-    present = path in _paths(tree)
-    return tree.digest(path) == digest if present else digest == ""
-
-
-def _paths(tree: Tree) -> frozenset[str]:
-    return frozenset(tree.paths())
+        return fingerprint(tree, python_files(present)) == digest
+    return tree.digest(path) == digest if path in present else digest == ""
 
 
 def _entries(record: Json | None) -> list[Mapping[str, Json]]:

@@ -5,14 +5,16 @@ id, and a draft model class whose attention layers keep their window and causali
 found by the role they play, in any tree (the authors' package, a clone of DDTree).
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+
+from tree_sitter import Node
 
 from investigator.checkpoint import Checkpoint
 from investigator.code import classes
 from investigator.code.interpreter import Interpreter
 from investigator.code.program import Program
-from investigator.code.syntax import descendants, field, text
+from investigator.code.syntax import Place, descendants, field, string_value, text
 from investigator.code.trace import Happening
 from investigator.code.values import (
     BudgetSpent,
@@ -110,6 +112,39 @@ def _layer_values(name: str, role: str) -> Callable[[Program, Checkpoint], Told]
     return question
 
 
+# -- which keys are read ---------------------------------------------------------------
+
+
+def _keys(program: Program, checkpoint: Checkpoint) -> Told:
+    """``Known([key, ...])``: the checkpoint's keys that the reference's code names on a config."""
+    built = build(program, checkpoint)
+    if isinstance(built, Unknown):
+        return Told(outcome=NotKnown(str(built)))
+    nested = checkpoint.draft.raw.get("dflash_config")
+    mine = set(checkpoint.draft.raw) | set(nested if isinstance(nested, Mapping) else ())
+    cls = built.attentions[0].cls
+    assert cls is not None
+    found: dict[str, Place] = {}
+    for node in descendants(cls.module.file.root, "attribute", "string"):
+        key = _config_key(node)
+        if key in mine and key not in found:
+            found[key] = cls.module.place(node)
+    steps = tuple(Step(place, f"reads {key}") for key, place in sorted(found.items()))
+    return Told(outcome=Known(sorted(found)), steps=steps)
+
+
+def _config_key(node: Node) -> str | None:
+    """The key that ``config.KEY``, ``getattr(config, "KEY")`` or ``.get("KEY")`` reads."""
+    if node.type == "attribute":
+        owner = text(field(node, "object"))
+        return text(field(node, "attribute")) if owner.rpartition(".")[2].endswith("config") else None
+    call = node.parent.parent if node.parent is not None else None
+    if call is None or call.type != "call":
+        return None
+    callee = text(field(call, "function"))
+    return string_value(node) if callee == "getattr" or callee.endswith((".get", "_value")) else None
+
+
 # -- where context K/V comes from ------------------------------------------------------
 
 
@@ -140,4 +175,6 @@ QUESTIONS: dict[str, Callable[[Program, Checkpoint], Told]] = {
     "in-block-causality": _layer_values("is_causal", "the reference decides whether the layer is causal"),
     "cache-drop": _cache_drop,
     "lookahead": query_tokens,
+    "target-capture": _offset,
+    "config-coverage": _keys,
 }

@@ -46,7 +46,7 @@ def read_recorded(text: bytes, name: str) -> RecordedReference:
 def recorded_answer(reference: RecordedReference, contract: str, checkpoint: Checkpoint) -> Told | None:
     """A contract's answer by the recorded facts; None where they say nothing about it."""
     match contract:
-        case "target-layer-offset":
+        case "target-layer-offset" | "target-capture":
             ids = checkpoint.target_layer_ids
             offset = _fact(reference, "layer_id_offset")
             if ids is None:

@@ -9,9 +9,9 @@ config's window) is worked out from ``Attention.__init__`` itself.
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from investigator.code import classes, lazy
+from investigator.code import lazy
 from investigator.code.follow import deepen
-from investigator.code.interpreter import Interpreter
+from investigator.code.interpreter import Frame, Interpreter
 from investigator.code.syntax import Place
 from investigator.code.trace import Event, Happening
 from investigator.code.values import (
@@ -68,6 +68,7 @@ class Draft:
     built: tuple[Built, ...]
     refused: Raised | None = None
     unknown: str | None = None
+    model: Value = None
 
 
 def build(world: World, runner: Runner, follow: frozenset[str] = frozenset()) -> Draft:
@@ -82,12 +83,12 @@ def build(world: World, runner: Runner, follow: frozenset[str] = frozenset()) ->
         names = world.checkpoint.draft.raw.get("architectures")
         return Draft(session, (), unknown=f"the registry knows no draft model for {names}")
     try:
-        interp.construct(cls, (), {"vllm_config": session.vllm_config, "prefix": ""}, None)
+        model = interp.construct(cls, (), {"vllm_config": session.vllm_config, "prefix": ""}, None)
     except Raised as raised:
         return Draft(session, tuple(builder.built), refused=raised)
     except BudgetSpent as spent:
         return Draft(session, tuple(builder.built), unknown=str(spent))
-    return Draft(session, tuple(builder.built))
+    return Draft(session, tuple(builder.built), model=model)
 
 
 def draft_class(session: Session) -> ClassValue | None:
@@ -106,17 +107,27 @@ class _Windows:
 
 def windows(world: World, runner: Runner) -> Told:
     """``Known([w0, w1, ...])``: each draft layer's window in tokens, None where it sees everything."""
-    admission = runners.admission(world, runner)
-    if admission.place is not None:
-        step = Step(admission.place, f"the config check of runner {runner.value} lists it")
-        listed = admission.method_refused(world.checkpoint.method)
-        if listed is not None:
-            reason = f"runner {runner.value} does not take it: {listed}"
-            return Told(outcome=Unsupported(reason), steps=(step,))
-        if any("sliding" in reason for reason in admission.reasons):
-            return Told(outcome=Refused(admission.error or admission.reasons[0]), steps=(step,))
+    stopped = turned_away(world, runner)
+    if stopped is not None:
+        return stopped
     result = deepen(lambda follow: _windows(world, runner, follow), lambda found: found.missing)
     return Told(outcome=result.outcome, steps=result.steps, assumptions=ASSUMPTIONS)
+
+
+def turned_away(world: World, runner: Runner) -> Told | None:
+    """The answer where a runner's config check stops the case: its method is not supported, or
+    its mixed attention is refused; None where it lets the draft model be built."""
+    admission = runners.admission(world, runner)
+    if admission.place is None:
+        return None
+    step = Step(admission.place, f"the config check of runner {runner.value} lists it")
+    listed = admission.method_refused(world.checkpoint.method)
+    if listed is not None:
+        reason = f"runner {runner.value} does not take it: {listed}"
+        return Told(outcome=Unsupported(reason), steps=(step,))
+    if any("sliding" in reason for reason in admission.reasons):
+        return Told(outcome=Refused(admission.error or admission.reasons[0]), steps=(step,))
+    return None
 
 
 def _windows(world: World, runner: Runner, follow: frozenset[str]) -> _Windows:
@@ -159,21 +170,9 @@ def _skipped(session: Session) -> Unknown | None:
     return None
 
 
-def causal_flags(draft: Draft) -> list[Value]:
-    """What each attention's owner keeps as ``causal``, where the engine keeps it per layer."""
-    flags = []
-    for built in draft.built:
-        owner = _owner(draft.session, built.attention)
-        flags.append(owner.attributes.get("causal", NotImplemented) if owner is not None else NotImplemented)
-    return flags
-
-
-def _owner(session: Session, attention: Instance) -> Instance | None:
-    for event in session.interp.trace.of(Happening.STORE):
-        owner, value = event.value
-        if value is attention:
-            return owner if isinstance(owner, Instance) else None
-    return None
-
-
-__all__ = ["Built", "Draft", "build", "causal_flags", "classes", "draft_class", "window_reads", "windows"]
+def layer_name(draft: Draft, built: Built) -> Value:
+    """The name under which an attention's K/V is kept."""
+    attention = built.attention
+    assert attention.cls is not None
+    frame = Frame(draft.session.interp.globals_of(attention.cls.module))
+    return draft.session.interp.attribute(frame, attention.cls.node, attention, "layer_name")

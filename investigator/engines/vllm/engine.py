@@ -5,7 +5,15 @@ from collections.abc import Callable, Mapping, Sequence
 from investigator.checkpoint import Checkpoint
 from investigator.code.program import Program
 from investigator.engines.interface import RunnerChoice, Told
-from investigator.engines.vllm import draft_layers, lookahead, prefix_cache, runners, target_layers
+from investigator.engines.vllm import (
+    draft_keys,
+    draft_layers,
+    lookahead,
+    prefix_cache,
+    runners,
+    silent_default,
+    target_layers,
+)
 from investigator.engines.vllm.world import World
 from investigator.model import Runner
 
@@ -15,6 +23,13 @@ Once = Callable[[World], Told]
 _PER_RUNNER: dict[str, PerRunner] = {
     "target-layer-offset": target_layers.captured,
     "layer-types": draft_layers.windows,
+    "target-capture": target_layers.capturable,
+    "feature-width": draft_keys.feature_width,
+    "mask-token": draft_keys.mask_token,
+    "vocab-mapping": draft_keys.vocab_mapping,
+    "embedding-scale": draft_keys.read_keys,
+    "config-coverage": draft_keys.read_keys,
+    "silent-default": silent_default.guessed,
 }
 _ONCE: dict[str, Once] = {
     "cache-drop": prefix_cache.dropped_groups,

@@ -1,14 +1,15 @@
 """Finding things in vLLM by the role they play. Paths are hints: they save reading, no more."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from tree_sitter import Node
 
 from investigator.code import classes
 from investigator.code.interpreter import Interpreter
 from investigator.code.program import Module
-from investigator.code.syntax import definition, descendants, field, named, statements, string_value, text
-from investigator.code.values import ClassValue, FunctionValue, Unknown, Value
+from investigator.code.syntax import descendants, field, named, string_value
+from investigator.code.values import ClassValue, Unknown, Value
+from investigator.engines.finding import calls, class_named, functions, methods
 
 MODELS = "vllm/model_executor/models"
 REGISTRY = f"{MODELS}/registry.py"
@@ -81,27 +82,6 @@ HINTS = (
 """Files that a run on any of the known releases reads; brought near in one go."""
 
 
-def class_named(interp: Interpreter, name: str, hint: str) -> ClassValue | None:
-    """The class of this name: in the hinted file, else wherever the tree defines it.
-
-    Where several files define it, the one with most methods is taken.
-    """
-    needle = f"class {name}"
-    found: list[ClassValue] = []
-    for module in interp.program.mentioning([needle], [hint]):
-        value = interp.global_name(module, name)
-        if isinstance(value, ClassValue):
-            found.append(value)
-    if not found:
-        for module in interp.program.mentioning([f"class {name}("], ()) + interp.program.mentioning(
-            [f"class {name}:"], ()
-        ):
-            value = interp.global_name(module, name)
-            if isinstance(value, ClassValue):
-                found.append(value)
-    return max(found, key=lambda cls: len(statements(field(cls.node, "body"))), default=None)
-
-
 def registered(interp: Interpreter, architecture: str) -> ClassValue | None:
     """The model class that the registry gives for an architecture's name."""
     for module in interp.program.mentioning([f'"{architecture}"', "_MODELS"], [REGISTRY]):
@@ -146,34 +126,12 @@ def architecture_flag(interp: Interpreter, architectures: Sequence[str], flag: s
     return Unknown(f"{flag}: the target's architecture is not known")
 
 
-def functions(interp: Interpreter, module: Module) -> Iterator[FunctionValue]:
-    """Every function and method of a module, with the class it stands in."""
-    for statement in statements(module.file.root):
-        inner = definition(statement)
-        if inner.type == "function_definition":
-            value = interp.global_name(module, text(field(inner, "name")))
-            if isinstance(value, FunctionValue):
-                yield value
-        elif inner.type == "class_definition":
-            cls = interp.global_name(module, text(field(inner, "name")))
-            if isinstance(cls, ClassValue):
-                yield from methods(interp, cls)
-
-
-def methods(interp: Interpreter, cls: ClassValue) -> Iterator[FunctionValue]:
-    """The methods in a class's own body."""
-    for name in classes.own_definitions(cls):
-        value = classes.own_attribute(interp, cls, name)
-        if isinstance(value, FunctionValue):
-            yield value
-
-
-def calls(function: FunctionValue, name: str) -> Iterator[Node]:
-    """The calls inside a function whose callee's last name is ``name``."""
-    body = function.node.child_by_field_name("body")
-    if body is None:
-        return
-    for node in descendants(body, "call"):
-        callee = field(node, "function")
-        if text(callee) == name or (callee.type == "attribute" and text(field(callee, "attribute")) == name):
-            yield node
+__all__ = [
+    "HINTS",
+    "architecture_flag",
+    "calls",
+    "class_named",
+    "functions",
+    "methods",
+    "registered",
+]

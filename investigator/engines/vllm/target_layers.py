@@ -69,19 +69,41 @@ def captured(world: World, runner: Runner) -> Told:
     return Told(outcome=result.outcome, steps=result.steps, assumptions=ASSUMPTIONS)
 
 
-def _capture(world: World, runner: Runner, follow: frozenset[str]) -> Captured:
+def capturable(world: World, runner: Runner) -> Told:
+    """``Known([d0, d1, ...])``: which of the wanted indices into ``hidden_states`` this target's
+    class captures when it is asked for them, whatever the runner asks for."""
+    admission = runners.admission(world, runner)
+    refused = admission.method_refused(world.checkpoint.method)
+    if refused is not None and admission.place is not None:
+        step = Step(admission.place, f"the config check of runner {runner.value} lists the method")
+        return Told(outcome=Unsupported(f"runner {runner.value} does not take it: {refused}"), steps=(step,))
+    ids = world.checkpoint.target_layer_ids
+    if not ids:
+        return Told(outcome=NotKnown("the checkpoint names no target layer ids"))
+    wanted = tuple(k + 1 for k in ids)
+    result = deepen(lambda follow: _capture(world, runner, follow, wanted), lambda found: found.missing)
+    return Told(outcome=result.outcome, steps=result.steps, assumptions=ASSUMPTIONS)
+
+
+def _capture(
+    world: World, runner: Runner, follow: frozenset[str], asked: tuple[int, ...] | None = None
+) -> Captured:
+    """Follow the ids from config to capture; with ``asked``, from these layer numbers on."""
     session = world.start(runner, follow=follow)
+    steps: tuple[Step, ...] = ()
+    found: Value = asked
     try:
-        numbers, steps = _numbers(session, runner)
-        if (missing := find_unknown(numbers)) is not None:
+        if asked is None:
+            found, steps = numbers(session, runner)
+        if (missing := find_unknown(found)) is not None:
             return Captured(NotKnown(f"which layers are asked for: {missing}"), None, steps, missing)
-        if not isinstance(numbers, (list, tuple)) or not all(isinstance(n, int) for n in numbers):
-            return Captured(NotKnown(f"layer numbers come out as {numbers!r}"), None, steps)
-        depths, more = _depths(session, tuple(numbers))
+        if not isinstance(found, (list, tuple)) or not all(isinstance(n, int) for n in found):
+            return Captured(NotKnown(f"layer numbers come out as {found!r}"), None, steps)
+        depths, more = _depths(session, tuple(found))
         steps = (*steps, *more)
         if (missing := find_unknown(depths)) is not None:
-            return Captured(NotKnown(f"where the target captures: {missing}"), tuple(numbers), steps, missing)
-        return Captured(Known(list(depths)), tuple(numbers), steps)
+            return Captured(NotKnown(f"where the target captures: {missing}"), tuple(found), steps, missing)
+        return Captured(Known(list(depths)), tuple(found), steps)
     except Raised as raised:
         step = Step(raised.stack[-1], "raises")
         return Captured(Refused(str(raised)), None, (step,))
@@ -92,10 +114,10 @@ def _capture(world: World, runner: Runner, follow: frozenset[str]) -> Captured:
 # -- first hop: config ids to layer numbers --------------------------------------------
 
 
-def _numbers(session: Session, runner: Runner) -> tuple[Value, tuple[Step, ...]]:
+def numbers(session: Session, runner: Runner) -> tuple[Value, tuple[Step, ...]]:
     """What the runner hands to the target's setter, and the lines that made it."""
     interp = session.interp
-    places = list(_setter_calls(session, runner))
+    places = list(setter_calls(session, runner))
     if not places:
         return Unknown(f"nothing on runner {runner.value}'s path calls {SETTER}"), ()
     function, call = places[0]
@@ -130,12 +152,12 @@ def _reads(session: Session) -> Iterator[Step]:
             yield Step(event.place, f"reads {event.name}")
 
 
-def _setter_calls(session: Session, runner: Runner) -> Iterator[tuple[FunctionValue, Node]]:
+def setter_calls(session: Session, runner: Runner) -> Iterator[tuple[FunctionValue, Node]]:
     """Where this runner's code hands layer numbers to the target."""
     interp = session.interp
     modules = interp.program.mentioning([f".{SETTER}("], [HINTS[runner]])
-    modules = [m for m in modules if _belongs(m, runner)] or [
-        m for m in interp.program.mentioning([f".{SETTER}("], ()) if _belongs(m, runner)
+    modules = [m for m in modules if belongs(m, runner)] or [
+        m for m in interp.program.mentioning([f".{SETTER}("], ()) if belongs(m, runner)
     ]
     for module in modules:
         for function in roles.functions(interp, module):
@@ -144,7 +166,7 @@ def _setter_calls(session: Session, runner: Runner) -> Iterator[tuple[FunctionVa
                     yield function, call
 
 
-def _belongs(module: Module, runner: Runner) -> bool:
+def belongs(module: Module, runner: Runner) -> bool:
     """Whether a module is part of this runner: the V2 runner has a package of its own, next
     to the V1 runner's module."""
     if "/model_executor/" in module.path or "/models/" in module.path:
@@ -158,18 +180,18 @@ def _belongs(module: Module, runner: Runner) -> bool:
 def _depths(session: Session, numbers: tuple[int, ...]) -> tuple[Value, tuple[Step, ...]]:
     """How deep the streams are that the target captures for these numbers."""
     interp = session.interp
-    architectures = target_architectures(session.world.checkpoint)
-    cls = next((c for a in architectures if (c := roles.registered(interp, a)) is not None), None)
-    if cls is None:
-        return Unknown(f"no model class for the target's architecture {architectures or '(not known)'}"), ()
+    model = target_model(session)
+    if model is None or model.cls is None:
+        named_so = target_architectures(session.world.checkpoint)
+        return Unknown(f"no model class for the target's architecture {named_so or '(not known)'}"), ()
+    cls = model.cls
     layers = session.layers()
     if layers is None:
         return Unknown("the number of the target's layers is not known"), ()
-    model = lazy.instance(interp, cls, session.supply, label="target model")
-    interp.natives["SupportsMultiModal.get_language_model"] = _language_model
     setter = classes.class_attribute(interp, cls, SETTER)
     if not isinstance(setter, FunctionValue):
-        return Unknown(f"{cls.name} has no {SETTER}"), ()
+        # The runners check for the interface and stop: nothing of this target is ever tapped.
+        return [], (Step(cls.module.place(field(cls.node, "name")), f"{cls.name} has no {SETTER}"),)
     interp.enter(setter, (model, numbers), {})
     stored = interp.trace.last(Happening.STORE, lambda e: _is_layer_list(e, numbers))
     if stored is None:
@@ -181,6 +203,17 @@ def _depths(session: Session, numbers: tuple[int, ...]) -> tuple[Value, tuple[St
     if place is not None:
         steps.append(Step(place, "the target captures the stream here"))
     return streams, tuple(steps)
+
+
+def target_model(session: Session) -> Instance | None:
+    """The target's model object, worked out on demand; None when its class is not known."""
+    architectures = target_architectures(session.world.checkpoint)
+    interp = session.interp
+    cls = next((c for a in architectures if (c := roles.registered(interp, a)) is not None), None)
+    if cls is None:
+        return None
+    interp.natives["SupportsMultiModal.get_language_model"] = _language_model
+    return lazy.instance(interp, cls, session.supply, label="target model")
 
 
 def _language_model(interp: Interpreter, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:  # noqa: ARG001

@@ -6,7 +6,7 @@ What is taken for granted about the deployment is in ``ASSUMPTIONS``, and is rep
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from investigator.checkpoint import Checkpoint
 from investigator.code.interpreter import Interpreter, Native
@@ -60,6 +60,20 @@ class World:
             environment=environment,
         )
         return Session(interp, self, runner)
+
+    def all_full(self) -> "World":
+        """The same drafter with full attention in every layer: for questions that are not
+        about windows, so that a refusal of mixed drafters does not hide their answer."""
+        draft = self.checkpoint.draft
+        layers = self.checkpoint.num_draft_layers
+        plain = {**draft.normalised, "layer_types": ["full_attention"] * layers, "sliding_window": None}
+        checkpoint = replace(
+            self.checkpoint,
+            draft=replace(draft, normalised=plain),
+            layer_types=("full_attention",) * layers,
+            windows=(None,) * layers,
+        )
+        return replace(self, checkpoint=checkpoint)
 
     @property
     def num_speculative_tokens(self) -> int:

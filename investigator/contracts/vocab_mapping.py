@@ -1,0 +1,50 @@
+"""A map from the draft's to the target's vocabulary is made when the checkpoint has one, and only then.
+
+Common terms: whether there is a map. A drafter with a smaller vocabulary of its own ships
+one; made where none is shipped (a padded vocabulary) it is all zeros.
+"""
+
+from collections.abc import Mapping
+
+from investigator.checkpoint import Checkpoint, ModelConfig
+from investigator.contracts.contract import Contract, Judgement, Sides
+from investigator.model import Json, Known, NotKnown, Outcome, Verdict
+
+
+def _ask(checkpoint: Checkpoint) -> tuple[Outcome, tuple[str, ...]]:
+    """Whether this drafter has a vocabulary of its own."""
+    draft = checkpoint.draft.normalised
+    tensors = checkpoint.draft.tensors
+    if tensors is not None:
+        return Known(any("d2t" in name for name in tensors)), ("draft_vocab_size", "vocab_size")
+    own = draft.get("draft_vocab_size")
+    full = _size(checkpoint.target) or draft.get("vocab_size")
+    if not isinstance(full, int):
+        return NotKnown("the size of the target's vocabulary is not known"), ()
+    return Known(isinstance(own, int) and own < full), ("draft_vocab_size", "vocab_size")
+
+
+def _size(model: ModelConfig | None) -> int | None:
+    if model is None:
+        return None
+    text = model.normalised.get("text_config")
+    size = text.get("vocab_size") if isinstance(text, Mapping) else model.normalised.get("vocab_size")
+    return size if isinstance(size, int) else None
+
+
+def _compare(wanted: Json, found: Json, sides: Sides) -> Judgement:  # noqa: ARG001
+    words = {True: "a map of vocabularies", False: "no map of vocabularies"}
+    promised, happens = f"the drafter has {words[bool(wanted)]}", f"the engine makes {words[bool(found)]}"
+    if bool(wanted) is bool(found):
+        return Judgement(verdict=Verdict.HONOURED, why=happens, promised=promised, happens=happens)
+    return Judgement(verdict=Verdict.BROKEN, why=happens, promised=promised, happens=happens)
+
+
+CONTRACT = Contract(
+    id="vocab-mapping",
+    promise="a map from draft to target vocabulary is made when the checkpoint has one, and only then",
+    consequence="drafted ids name other tokens than the drafter meant: nothing is accepted",
+    ask_checkpoint=_ask,
+    compare=_compare,
+    needs_reference=False,
+)

@@ -1,0 +1,1 @@
+"""SGLang: roles, the world its code runs in, and the contracts' questions to it."""

@@ -1,0 +1,44 @@
+"""SGLang with one checkpoint on it: which questions can be put, and their answers."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from investigator.checkpoint import Checkpoint
+from investigator.code.program import Program
+from investigator.engines.interface import RunnerChoice, Told
+from investigator.engines.sglang.world import World
+from investigator.model import Runner
+
+_ANSWERS: dict[str, Callable[[World], Told]] = {}
+QUESTIONS: tuple[tuple[str, Runner | None], ...] = tuple((contract, None) for contract in _ANSWERS)
+"""Every (contract, runner) pair that this engine can be asked: it has one path."""
+
+
+class SglangEngine:
+    """The engine's side of the contracts, for one tree and one checkpoint."""
+
+    def __init__(
+        self, program: Program, checkpoint: Checkpoint, environment: Mapping[str, str] | None = None
+    ) -> None:
+        self._world = World(program, checkpoint, environment or {})
+
+    @property
+    def name(self) -> str:
+        """The engine's name."""
+        return "sglang"
+
+    @property
+    def runners(self) -> Sequence[Runner | None]:
+        """The one path."""
+        return (None,)
+
+    def default_runner(self) -> RunnerChoice:
+        """There is nothing to choose."""
+        return RunnerChoice(runner=None, why="SGLang has one path")
+
+    def questions(self) -> Sequence[tuple[str, Runner | None]]:
+        """Every (contract, runner) pair that can be asked."""
+        return QUESTIONS
+
+    def ask(self, contract: str, runner: Runner | None) -> Told:  # noqa: ARG002
+        """Put one contract's question. Raises KeyError for a contract not among ``questions``."""
+        return _ANSWERS[contract](self._world)

@@ -1,0 +1,7 @@
+"""What the registry knows of SGLang."""
+
+from investigator.engines.registry import EngineKnown
+from investigator.engines.sglang.engine import QUESTIONS, SglangEngine
+from investigator.engines.sglang.roles import HINTS
+
+ENGINE = EngineKnown(name="sglang", make=SglangEngine, questions=QUESTIONS, hints=HINTS, first="0.5.11")

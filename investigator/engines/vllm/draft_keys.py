@@ -1,0 +1,191 @@
+"""The draft config's keys on the drafter's own path: mask token, feature width, vocabulary, coverage."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from investigator.code import lazy
+from investigator.code.syntax import descendants, string_value
+from investigator.code.trace import Event, Happening
+from investigator.code.values import (
+    BudgetSpent,
+    FunctionValue,
+    Instance,
+    Raised,
+    Value,
+    find_unknown,
+)
+from investigator.engines.interface import Step, Told
+from investigator.engines.vllm import draft_layers, roles, runners, target_layers
+from investigator.engines.vllm.world import ASSUMPTIONS, Session, World
+from investigator.model import Known, NotKnown, Refused, Runner, Unsupported
+
+MASK = "mask_token_id"
+STORED = "parallel_drafting_token_id"
+PROPOSER = "vllm/v1/spec_decode/llm_base_proposer.py"
+SPECULATOR = "vllm/v1/worker/gpu/spec_decode/utils.py"
+DRAFT = "draft config"
+
+
+def unsupported(world: World, runner: Runner) -> Told | None:
+    """The answer where this runner does not take the method at all; None where it does."""
+    admission = runners.admission(world, runner)
+    refused = admission.method_refused(world.checkpoint.method)
+    if refused is None or admission.place is None:
+        return None
+    step = Step(admission.place, f"the config check of runner {runner.value} lists the method")
+    return Told(outcome=Unsupported(f"runner {runner.value} does not take it: {refused}"), steps=(step,))
+
+
+# -- mask token ------------------------------------------------------------------------
+
+
+def mask_token(world: World, runner: Runner) -> Told:
+    """``Known(id)``: the token that fills the masked places of a block."""
+    world = world.all_full()
+    if (refused := unsupported(world, runner)) is not None:
+        return refused
+    session = world.start(runner)
+    interp = session.interp
+    found = next(_mask_functions(session, runner), None)
+    if found is None:
+        return Told(outcome=NotKnown(f"nothing on runner {runner.value}'s path reads {MASK}"))
+    try:
+        value = _run(session, found)
+    except Raised as raised:
+        return Told(outcome=Refused(str(raised)), steps=(Step(raised.stack[-1], "stops with an error"),))
+    except BudgetSpent as spent:
+        return Told(outcome=NotKnown(str(spent)))
+    reads = [e for e in interp.trace.of(Happening.READ) if e.name.endswith(f".{MASK}")]
+    steps = tuple(Step(e.place, f"reads {e.name}") for e in reads[-1:])
+    if (missing := find_unknown(value)) is not None or not isinstance(value, int):
+        return Told(outcome=NotKnown(f"the mask token: {missing or value!r}"), steps=steps)
+    return Told(outcome=Known(value), steps=steps, assumptions=ASSUMPTIONS)
+
+
+def _mask_functions(session: Session, runner: Runner) -> Iterator[FunctionValue]:
+    hint = PROPOSER if runner is Runner.V1 else SPECULATOR
+    needles = [f'"{MASK}"', STORED]
+    modules = [
+        m for m in session.interp.program.mentioning(needles, [hint]) if target_layers.belongs(m, runner)
+    ]
+    if not modules:
+        everywhere = session.interp.program.search(needles)
+        modules = [m for m in everywhere if target_layers.belongs(m, runner)]
+    for module in modules:
+        for function in roles.functions(session.interp, module):
+            literals = (string_value(node) for node in descendants(function.node, "string"))
+            if MASK in literals and (runner is Runner.V1 or STORED in function.name):
+                yield function
+
+
+def _run(session: Session, function: FunctionValue) -> Value:
+    """Run a function that stores the id on its object, or returns it."""
+    interp = session.interp
+    if function.owner is None:
+        return interp.enter(function, (session.draft_config,), {})
+    receiver = lazy.instance(interp, function.owner, session.supply, label="drafter")
+    receiver.attributes["draft_model_config"] = session.speculative_config.attributes["draft_model_config"]
+    interp.enter(function, (receiver,), {})
+    return receiver.attributes.get(STORED)
+
+
+# -- what the draft model is made with --------------------------------------------------
+
+
+def feature_width(world: World, runner: Runner) -> Told:
+    """``Known({"expects": w, "given": g})``: numbers in the drafter's feature vector, as its
+    first projection expects them and as the target's captured streams give them."""
+    if (refused := unsupported(world, runner)) is not None:
+        return refused
+    draft = draft_layers.build(world.all_full(), runner)
+    made = _projection(draft.session)
+    if made is None:
+        return Told(outcome=NotKnown(draft.unknown or "no projection of the target's features was seen made"))
+    expects = made.value[1].get("input_size")
+    step = Step(made.place, "the projection of the target's features is made")
+    hidden = draft.session.target_text_config.attributes.get("hidden_size")
+    captured = target_layers.captured(world, runner)
+    if not isinstance(captured.outcome, Known) or not isinstance(captured.outcome.value, list):
+        reason = getattr(captured.outcome, "reason", str(captured.outcome))
+        return Told(outcome=NotKnown(f"how many streams are captured: {reason}"), steps=(step,))
+    if not isinstance(expects, int) or not isinstance(hidden, int):
+        return Told(outcome=NotKnown(f"the width: {find_unknown(expects) or expects!r}"), steps=(step,))
+    given = len(captured.outcome.value) * hidden
+    return Told(outcome=Known({"expects": expects, "given": given}), steps=(step, *captured.steps[-1:]))
+
+
+def _projection(session: Session) -> Event | None:
+    """The first linear layer made with an input size of its own: ``fc``."""
+    for event in session.interp.trace.of(Happening.SKIP):
+        if "Linear" in event.name and "input_size" in event.value[1]:
+            return event
+    return None
+
+
+def vocab_mapping(world: World, runner: Runner) -> Told:
+    """``Known(bool)``: whether a map from draft to target vocabulary is made."""
+    if (refused := unsupported(world, runner)) is not None:
+        return refused
+    draft = draft_layers.build(world.all_full(), runner)
+    stored = draft.session.interp.trace.last(
+        Happening.STORE, lambda event: event.name.endswith(".draft_id_to_target_id")
+    )
+    if stored is None:
+        return Told(outcome=NotKnown(draft.unknown or "no map of vocabularies was seen made or left out"))
+    value = stored.value[1]
+    step = Step(stored.place, "the map of vocabularies is decided")
+    truth = False if value is None else True if isinstance(value, Instance) else None
+    if truth is None and find_unknown(value) is not None and "Parameter" in str(find_unknown(value)):
+        truth = True
+    if truth is None:
+        return Told(outcome=NotKnown(f"the map: {find_unknown(value)}"), steps=(step,))
+    return Told(outcome=Known(truth), steps=(step,))
+
+
+# -- which keys are read ---------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Read:
+    key: str
+    event: Event
+
+
+def read_keys(world: World, runner: Runner) -> Told:
+    """``Known([key, ...])``: the draft config's keys that the drafter's path reads, sorted.
+
+    A key whose value is read and then reaches no layer is not counted: the windows are asked
+    for what they came out as.
+    """
+    if (refused := unsupported(world, runner)) is not None:
+        return refused
+    windows = draft_layers.windows(world, runner)
+    if isinstance(windows.outcome, Refused):
+        return windows
+    draft = draft_layers.build(world, runner)
+    if draft.unknown is not None:
+        return Told(outcome=NotKnown(draft.unknown))
+    reads = list(_reads(draft.session))
+    session = world.start(runner)
+    try:
+        target_layers.numbers(session, runner)
+        for function in list(_mask_functions(session, runner))[:1]:
+            _run(session, function)
+    except (Raised, BudgetSpent) as error:
+        return Told(outcome=NotKnown(f"the drafter's path: {error}"))
+    reads += _reads(session)
+    keys = {read.key for read in reads}
+    if isinstance(windows.outcome, Known) and isinstance(windows.outcome.value, list):
+        wanted = list(world.checkpoint.windows or ())
+        if windows.outcome.value != wanted:
+            keys -= {"layer_types", "sliding_window"}
+    places = {read.key: read.event.place for read in reads if read.key in keys}
+    steps = tuple(Step(place, f"reads {key}") for key, place in sorted(places.items()))
+    return Told(outcome=Known(sorted(keys)), steps=steps, assumptions=ASSUMPTIONS)
+
+
+def _reads(session: Session) -> Iterator[_Read]:
+    for event in session.interp.trace.of(Happening.READ):
+        label, _, key = event.name.rpartition(".")
+        if label.split(".")[0] == DRAFT and event.value is not NotImplemented:
+            yield _Read(key.partition("[")[0], event)

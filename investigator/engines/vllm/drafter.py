@@ -1,0 +1,83 @@
+"""The object that proposes drafts: which class a runner makes it of, followed from the worker.
+
+The worker makes a model runner, by the flag that chooses it; the runner makes a drafter, by
+the speculative method; the drafter's ``propose`` runs the draft model. Runner and drafter are
+worked out attribute by attribute (:mod:`investigator.code.lazy`).
+"""
+
+from collections.abc import Callable, Iterator
+
+from investigator.code import classes, lazy
+from investigator.code.interpreter import Frame
+from investigator.code.syntax import descendants, field, text
+from investigator.code.values import ClassValue, FunctionValue, Instance, Unknown, Value, find_unknown
+from investigator.engines.vllm import roles
+from investigator.engines.vllm.world import Session
+
+WORKER = "vllm/v1/worker/gpu_worker.py"
+RUNNER = "model_runner"
+PROPOSE = "propose"
+RUNS = "execute_model"
+
+
+def model_runner(session: Session) -> Value:
+    """The runner that the worker makes in this session's world; its attributes on demand."""
+    interp = session.interp
+    interp.made_on_demand = _is_on_demand(session)
+    worker = session.class_named("Worker", WORKER)
+    if worker is None:
+        return Unknown("no class Worker that makes a model runner was found")
+    made = lazy.instance(interp, worker, session.supply, label="worker")
+    value: Value = Unknown(f"{worker.name} makes no {RUNNER}")
+    for method in roles.methods(interp, worker):
+        for node in interp.local_bindings(method).assigned.get(f"self.{RUNNER}", ()):
+            right = node.child_by_field_name("right")
+            if right is None or lazy.reached(interp, method, node, made, session.supply) is False:
+                continue
+            value = lazy.value_at(interp, method, right, made, session.supply)
+            if isinstance(value, Instance) and value.cls is not None:
+                value.label = "model runner"
+                return value
+    return value
+
+
+def drafter(session: Session) -> Value:
+    """What the runner proposes drafts with: an object whose attributes come on demand."""
+    runner = model_runner(session)
+    if not isinstance(runner, Instance) or runner.cls is None:
+        return find_unknown(runner) or Unknown("the model runner")
+    interp = session.interp
+    frame = Frame(interp.globals_of(runner.cls.module))
+    missing: Unknown | None = None
+    for name in _proposers(session, runner.cls):
+        value = interp.attribute_or_missing(frame, runner.cls.node, runner, name)
+        if isinstance(value, Instance) and value.cls is not None and _has(session, value.cls, PROPOSE):
+            value.label = "drafter"
+            return value
+        missing = missing or find_unknown(value)
+    return missing or Unknown(f"{runner.cls.name} makes nothing that proposes drafts")
+
+
+def _proposers(session: Session, cls: ClassValue) -> Iterator[str]:
+    """Attributes ``x`` of a runner on which its methods call ``self.x.propose(...)``."""
+    seen = set()
+    for base in classes.mro(session.interp, cls):
+        if not isinstance(base, ClassValue):
+            continue
+        for method in roles.methods(session.interp, base):
+            for call in roles.calls(method, PROPOSE):
+                callee = field(call, "function")
+                owner = callee.child_by_field_name("object")
+                for node in descendants(owner, "attribute") if owner is not None else ():
+                    name = text(field(node, "attribute"))
+                    if text(field(node, "object")) == "self" and name not in seen:
+                        seen.add(name)
+                        yield name
+
+
+def _is_on_demand(session: Session) -> Callable[[ClassValue], bool]:
+    return lambda cls: _has(session, cls, PROPOSE) or _has(session, cls, RUNS)
+
+
+def _has(session: Session, cls: ClassValue, method: str) -> bool:
+    return isinstance(classes.class_attribute(session.interp, cls, method), FunctionValue)

@@ -1,0 +1,7 @@
+"""What the registry knows of vLLM."""
+
+from investigator.engines.registry import EngineKnown
+from investigator.engines.vllm.engine import QUESTIONS, VllmEngine
+from investigator.engines.vllm.roles import HINTS
+
+ENGINE = EngineKnown(name="vllm", make=VllmEngine, questions=QUESTIONS, hints=HINTS, first="0.20.0")
