@@ -128,6 +128,8 @@ def own_attribute(interp: Interpreter, cls: ClassValue, name: str) -> Value:
         value = FunctionValue(name, node, cls.scope, cls, tuple(decorators(node)))
     elif node.type == "assignment" and node.child_by_field_name("right") is None:
         return NotImplemented
+    elif is_member(interp, cls, found):
+        value = Instance(cls, {"name": name, "value": interp.bind(scope, found)}, label=None)
     else:
         value = interp.bind(scope, found)
     cls.namespace[name] = value
@@ -161,6 +163,31 @@ def attribute_of_class(interp: Interpreter, cls: ClassValue, name: str) -> Value
 def is_enum(interp: Interpreter, cls: ClassValue) -> bool:
     """Whether the class is an enumeration."""
     return any(isinstance(base, External) and base.dotted.startswith("enum.") for base in mro(interp, cls))
+
+
+def is_member(interp: Interpreter, cls: ClassValue, found: Definition) -> bool:
+    """Whether a definition of a class body is a member of a plain enumeration.
+
+    Members of one that mixes in a value type (``class Kind(str, Enum)``) compare like their
+    values, and stand for them.
+    """
+    return (
+        found.node.type == "assignment"
+        and not found.name.startswith("_")
+        and any(isinstance(base, External) and base.dotted == "enum.Enum" for base in mro(interp, cls))
+        and not any(isinstance(base, Builtin) and base.name != "object" for base in mro(interp, cls))
+    )
+
+
+def are_members(*values: Value) -> bool:
+    """Whether all of these are members of plain enumerations."""
+    return all(
+        isinstance(value, Instance)
+        and value.cls is not None
+        and value.attributes.keys() == {"name", "value"}
+        and value.cls.namespace.get(value.attributes["name"]) is value
+        for value in values
+    )
 
 
 def bind_attribute(interp: Interpreter, frame: Frame, node: Node, owner: Instance, value: Value) -> Value:
@@ -215,7 +242,7 @@ def truth_of_instance(interp: Interpreter, value: Instance) -> bool | None:
     """``bool(instance)``: True unless its class says otherwise or is not known."""
     if value.cls is None:
         return True
-    if is_enum(interp, value.cls):
+    if is_enum(interp, value.cls) and not are_members(value):
         return None
     for name in ("__bool__", "__len__"):
         method = class_attribute(interp, value.cls, name)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
-from investigator.code import native
+from investigator.code import classes, native
 from investigator.code.branching import choose
-from investigator.code.heap import join_values, spread
+from investigator.code.heap import join_values, same, spread
 from investigator.code.syntax import field as child
 from investigator.code.syntax import named, string_value, text
 from investigator.code.trace import Happening
@@ -367,6 +367,11 @@ def _equal(left: Value, right: Value, frame: Frame, node: Node) -> Value:
         if isinstance(value, (Symbol, External)) and left is not right:
             return Unknown("comparison of things outside the tree", frame.module.place(node))
     if isinstance(left, Instance) or isinstance(right, Instance):
+        if classes.are_members(left, right):
+            # Two names of one value are one member.
+            return left is right or (
+                left.cls is right.cls and same(*(m.attributes["value"] for m in (left, right)))
+            )
         if isinstance(left, type(right)) and left is not right:
             return Unknown("comparison of two objects", frame.module.place(node))
         return left is right
@@ -377,8 +382,6 @@ def _contains(interp: Interpreter, frame: Frame, node: Node, container: Value, i
     if isinstance(container, Unknown):
         return container
     if isinstance(container, Instance) and container.cls is not None:
-        from investigator.code import classes
-
         method = classes.class_attribute(interp, container.cls, "__contains__")
         if isinstance(method, FunctionValue):
             return interp.enter(method, (container, item), {})
@@ -431,6 +434,11 @@ def subscript(interp: Interpreter, frame: Frame, node: Node, owner: Value, key: 
         return Unknown("item of a symbol", frame.module.place(node)) if value is NotImplemented else value
     if (missing := _first_unknown(owner, key)) is not None:
         return missing
+    if isinstance(owner, ClassValue) and classes.is_enum(interp, owner) and isinstance(key, str):
+        found = classes.class_attribute(interp, owner, key)
+        if found is NotImplemented:
+            raise interp.fail("KeyError", repr(key), frame, node)
+        return found
     if isinstance(owner, (ClassValue, Builtin)):
         return owner  # list[int], Generic[T]: the type itself
     if isinstance(owner, dict):
@@ -449,8 +457,6 @@ def subscript(interp: Interpreter, frame: Frame, node: Node, owner: Value, key: 
             interp.note(Happening.READ, f"{owner.label}[{key}]", found, frame, node)
         return found
     if isinstance(owner, Instance) and owner.cls is not None:
-        from investigator.code import classes
-
         method = classes.class_attribute(interp, owner.cls, "__getitem__")
         if isinstance(method, FunctionValue):
             return interp.enter(method, (owner, key), {})
@@ -491,8 +497,11 @@ def _call(interp: Interpreter, frame: Frame, node: Node) -> Value:
     arguments = child(node, "arguments")
     if function.type == "identifier" and text(function) == "super":
         return _super(interp, frame, node, arguments)
-    callee = evaluate(interp, frame, function)
+    elsewhere = interp.imported_callee(frame, text(function)) if function.type == "identifier" else None
+    # A callee in another file is looked up only if it may be entered: most never are.
+    callee = evaluate(interp, frame, function) if elsewhere is None else None
     if arguments.type == "generator_expression":
+        callee = callee if elsewhere is None else evaluate(interp, frame, function)
         return interp.call(frame, node, callee, (evaluate(interp, frame, arguments),), {})
     args: list[Value] = []
     kwargs: dict[str, Value] = {}
@@ -508,6 +517,10 @@ def _call(interp: Interpreter, frame: Frame, node: Node) -> Value:
                 kwargs.update({key: v for key, v in value.items() if isinstance(key, str)})
         else:
             args.append(evaluate(interp, frame, part))
+    if elsewhere is not None:
+        if not interp.may_enter(args, kwargs):
+            return interp.leave_alone(frame, node, elsewhere, tuple(args), kwargs)
+        callee = evaluate(interp, frame, function)
     return interp.call(frame, node, callee, tuple(args), kwargs)
 
 
