@@ -50,5 +50,5 @@ def test_the_excerpt_is_what_a_run_says(tmp_path, monkeypatch, capfd):
         for f in found
         for e in f["evidence"][:1]
     }
-    assert len(excerpt) == 5
+    assert len(excerpt) == 6
     assert set(excerpt) <= said
