@@ -7,10 +7,6 @@ its place. What fails before that changes nothing; what fails during it is taken
 what cannot be taken back at once (the machine stops) by the next apply or revert.
 """
 
-import hashlib
-import os
-import re
-import stat
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -18,23 +14,12 @@ from functools import partial
 from pathlib import Path
 
 from investigator.errors import PatchError
-from investigator.patches.diff import git_blob
 from investigator.patches.disk import Disk, locked, sha256_of, telling
-from investigator.patches.git import applied, touched_paths
+from investigator.patches.plan import Change, NamedPatch, check_version, planned
 from investigator.patches.receipt import Drawer, Kept, Receipt, State, compiled
 from investigator.patches.shield import shielded
 from investigator.sources.folder import distribution_folder
 from investigator.sources.record_file import parse_record
-
-_INDEX = re.compile(rb"^diff --git a/(\S+) b/.*\n(?:new file .*\n)?index ([0-9a-f]{7,40})\.\.", re.MULTILINE)
-
-
-@dataclass(frozen=True)
-class NamedPatch:
-    """A patch file: its name, and its bytes."""
-
-    name: str
-    content: bytes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,25 +28,6 @@ class Applied:
 
     receipt: Receipt
     notes: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Change:
-    """One file before and after all patches."""
-
-    path: str
-    before: bytes
-    after: bytes
-
-    @property
-    def before_sha256(self) -> str:
-        """Hash of the file as it is."""
-        return hashlib.sha256(self.before).hexdigest()
-
-    @property
-    def after_sha256(self) -> str:
-        """Hash of the file as it will be."""
-        return hashlib.sha256(self.after).hexdigest()
 
 
 def apply(
@@ -79,17 +45,10 @@ def apply(
     and leaves the old tree when anything is not as it should be, or fails.
     """
     root = root.resolve()
-    if not (root / package).is_dir():
-        raise PatchError(f"there is no {package} in {root}", f"name the folder that holds {package}/")
+    there = check_version(root, package, version)
     drawer = Drawer(root, package, disk or Disk())
     with telling(f"patching {root}"), locked(root):
         _finish(drawer)
-        there = installed_version(root, package)
-        if version is not None and there is not None and version != there:
-            raise PatchError(
-                f"the patches are for {package} {version}, and {root} holds {there}",
-                f"make patches for {there}: investigate run --engine {package}=={there}",
-            )
         changes = planned(root, patches)
         receipt = Receipt(
             state=State.APPLYING,
@@ -110,12 +69,6 @@ def apply(
         return Applied(receipt=replace(receipt, state=State.APPLIED), notes=notes)
 
 
-def installed_version(root: Path, package: str) -> str | None:
-    """The version that the package's ``.dist-info`` names; None for a checkout."""
-    folder = distribution_folder(root, package)
-    return folder.removesuffix(".dist-info").rpartition("-")[2] if folder else None
-
-
 def _finish(drawer: Drawer) -> None:
     """Leave no earlier run behind: finish an interrupted one, refuse on top of a finished one."""
     receipt = drawer.read()
@@ -133,59 +86,6 @@ def _finish(drawer: Drawer) -> None:
         f"{drawer.root} is patched already ({', '.join(receipt.patches)})",
         "take that back first: investigate revert",
     )
-
-
-def planned(root: Path, patches: Sequence[NamedPatch], *, writable: bool = True) -> list[Change]:
-    """The files before and after all patches, checked to be those they were made for.
-
-    ``writable``: whether they must be fit to be written where they are. Nothing is written.
-    Raises PatchError.
-    """
-    pristine: dict[str, bytes] = {}
-    files: dict[str, bytes] = {}
-    for patch in patches:
-        made_for = {path.decode(): blob.decode() for path, blob in _INDEX.findall(patch.content)}
-        for path in touched_paths(patch.content):
-            if path not in files:
-                pristine[path] = files[path] = _read(root, path, writable=writable)
-            blobs = (git_blob(pristine[path]), git_blob(files[path]))
-            if path in made_for and not any(blob.startswith(made_for[path]) for blob in blobs):
-                raise PatchError(
-                    f"{root / path} is not the file that {patch.name} was made for",
-                    f"make a patch for it as it is: investigate run --engine path:{root}",
-                )
-        files |= applied(patch.content, files)
-    changes = [
-        Change(path, pristine[path], after) for path, after in files.items() if after != pristine[path]
-    ]
-    if not changes:
-        raise PatchError("the patches change nothing", "name at least one patch file")
-    return changes
-
-
-def _read(root: Path, path: str, *, writable: bool) -> bytes:
-    """A file that may be patched: regular, and where it is to be written, ours and really here."""
-    target = root / path
-    try:
-        found = target.stat()
-        inside = target.parent.resolve().is_relative_to(root)
-    except OSError:
-        raise PatchError(f"there is no {target}", "are these patches for this engine?") from None
-    if not stat.S_ISREG(found.st_mode):
-        raise PatchError(f"{target} is no regular file", "look at it by hand")
-    if not writable:
-        return target.read_bytes()
-    if not inside:
-        raise PatchError(
-            f"{target.parent} is a link to {target.parent.resolve()}, which others may use too",
-            "patch that folder itself, or use an overlay: investigate overlay",
-        )
-    own = target.lstat()
-    if not found.st_mode & stat.S_IWUSR or not os.access(target.parent, os.W_OK):
-        raise PatchError(f"{target} is read-only", "make it writable, or use an overlay: investigate overlay")
-    if own.st_uid != os.geteuid() and os.geteuid() != 0:
-        raise PatchError(f"{target} belongs to another user", "apply as that user, or use an overlay")
-    return target.read_bytes()
 
 
 def _kept(root: Path, changes: Sequence[Change]) -> list[Kept]:

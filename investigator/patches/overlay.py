@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from investigator.errors import PatchError
-from investigator.patches.apply import NamedPatch, installed_version, planned
 from investigator.patches.disk import sha256_of, telling
+from investigator.patches.plan import NamedPatch, check_version, installed_version, planned
 
 MANIFEST = "overlay.json"
 _SCHEMA = 1
@@ -61,14 +61,7 @@ def build(
     installation is not what the patches were made for, as apply does; it is only read.
     """
     root = root.resolve()
-    there = installed_version(root, package)
-    if not (root / package).is_dir():
-        raise PatchError(f"there is no {package} in {root}", f"name the folder that holds {package}/")
-    if version is not None and there is not None and version != there:
-        raise PatchError(
-            f"the patches are for {package} {version}, and {root} holds {there}",
-            f"make patches for {there}: investigate run --engine {package}=={there}",
-        )
+    there = check_version(root, package, version)
     folder = folder.absolute()
     if folder.exists():
         raise PatchError(f"{folder} exists already", "name a folder that does not, or remove this one")

@@ -4,8 +4,8 @@ from functools import partial
 from pathlib import Path
 
 from investigator.errors import PatchError
-from investigator.patches.apply import installed_version
 from investigator.patches.disk import Disk, locked, sha256_of, telling
+from investigator.patches.plan import installed_version
 from investigator.patches.receipt import ADVICE, Drawer, Kept, Receipt, State
 from investigator.patches.shield import shielded
 

@@ -8,6 +8,7 @@ from itertools import combinations
 from investigator.code.program import Program
 from investigator.errors import PatchError
 from investigator.model import Json, Patch, PatchProof
+from investigator.patches.combination import Checker, Combination
 from investigator.patches.diff import FileDiff, diff_edits, mail, unified
 from investigator.patches.edits import Edit, Edits, by_path, edited_files
 from investigator.patches.git import applied
@@ -21,9 +22,7 @@ from investigator.patches.verify import (
     ask_patched,
     name,
     proof,
-    repaired,
     try_patch,
-    worse,
 )
 from investigator.sources.interface import Tree
 from investigator.sources.overlay_tree import PatchedTree
@@ -38,19 +37,6 @@ class Refusal:
     contract: str
     reason: str
     instead: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Combination:
-    """What was seen with several patches applied, in the order of ``patches``.
-
-    ``commute``: any order gives the same bytes. ``repaired`` and ``worse`` as in PatchProof.
-    """
-
-    patches: tuple[str, ...]
-    commute: bool
-    repaired: tuple[str, ...]
-    worse: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -275,7 +261,7 @@ def _numbered(
                 proof=_with_trial(candidate.proof, trial),
             )
         )
-    checker = _Checker(tree, asked, before)
+    checker = Checker(tree, asked, before)
     return replace(
         series,
         patches=tuple(patches),
@@ -294,41 +280,6 @@ def _independent(pair: tuple[Patch, ...], stack: Sequence[_Candidate]) -> bool:
     below = {candidate.contract: set(candidate.below) for candidate in stack}
     contracts = {patch.contract for patch in pair}
     return all(below[contract] <= contracts for contract in contracts)
-
-
-@dataclass(frozen=True)
-class _Checker:
-    """Applies several patches to the tree and asks again."""
-
-    tree: Tree
-    asked: Callable[[Files], Verdicts]
-    before: Verdicts
-
-    def see(self, patches: tuple[Patch, ...]) -> Combination:
-        files = self._after(patches)
-        verdicts = self.asked(files) if files is not None else {}
-        return Combination(
-            patches=tuple(patch.name for patch in patches),
-            commute=files is not None and files == self._after(patches[::-1]),
-            repaired=repaired(self.before, verdicts),
-            worse=worse(self.before, verdicts),
-        )
-
-    def _after(self, patches: tuple[Patch, ...]) -> dict[str, bytes] | None:
-        files: dict[str, bytes] = {}
-        there = set(self.tree.paths())
-        for patch in patches:
-            missing = {path: self.tree.read(path) for path in patch.files if path in there - files.keys()}
-            try:
-                files |= applied(patch_bytes(patch), {**missing, **files})
-            except PatchError:
-                return None
-        return files
-
-
-def patch_bytes(patch: Patch) -> bytes:
-    """The patch file's bytes: its text may stand for bytes of the engine that are not UTF-8."""
-    return patch.text.encode("utf-8", "surrogateescape")
 
 
 def complete(series: Series) -> bool:

@@ -12,7 +12,7 @@ from tree_sitter import Node
 
 from investigator.code.program import Program
 from investigator.code.syntax import enclosing, field, named, string_value, text
-from investigator.patches.pen import Unfit
+from investigator.patches.pen import WIDTH, Unfit
 from investigator.patches.repairs import cache_drop, target_layer_offset
 from investigator.patches.repairs.fault import Fault
 from investigator.patches.repairs.roles import CLASS, Found, assignments, calls
@@ -109,16 +109,15 @@ def _chain(node: Node) -> list[str]:
     return parts[1:]
 
 
-def _nested(chain: list[str], innermost: str) -> str:
-    made = innermost
+def _nested(chain: list[str], innermost: str, *, before: str = "runner = ", depth: int = 1) -> str:
+    """Plain objects inside each other, broken into lines as a formatter breaks them."""
+    flat = innermost
     for name in reversed(chain):
-        made = f"SimpleNamespace({name}={made})"
-    if len(made) <= 66:
-        return made
-    opening = "".join(f"{_INDENT * (n + 1)}{name}=SimpleNamespace(\n" for n, name in enumerate(chain[:-1], 1))
-    deepest = f"{_INDENT * (len(chain) + 1)}{chain[-1]}={innermost}\n"
-    closing = "".join(f"{_INDENT * (n + 1)})\n" for n in range(len(chain) - 1, 0, -1))
-    return f"SimpleNamespace(\n{opening}{deepest}{closing}{_INDENT})"
+        flat = f"SimpleNamespace({name}={flat})"
+    if not chain or len(_INDENT * depth + before + flat) <= WIDTH:
+        return flat
+    inner = _nested(chain[1:], innermost, before=f"{chain[0]}=", depth=depth + 1)
+    return f"SimpleNamespace(\n{_INDENT * (depth + 1)}{chain[0]}={inner}\n{_INDENT * depth})"
 
 
 def _drop(program: Program, fault: Fault) -> TestFile:

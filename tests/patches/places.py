@@ -15,8 +15,8 @@ from functools import cache
 from pathlib import Path
 
 from investigator.patches import generate, patch_bytes
-from investigator.patches.apply import NamedPatch
 from investigator.patches.git import applied
+from investigator.patches.plan import NamedPatch
 from tests.patches import miniature
 from tests.patches.miniature import FILES
 

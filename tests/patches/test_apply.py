@@ -11,7 +11,8 @@ import pytest
 
 from investigator.errors import PatchError
 from investigator.model import Verdict
-from investigator.patches.apply import NamedPatch, apply
+from investigator.patches.apply import apply
+from investigator.patches.plan import NamedPatch
 from investigator.patches.receipt import State
 from investigator.patches.revert import revert
 from investigator.sources.text_tree import TextTree

@@ -60,7 +60,7 @@ class Faulty(Disk):
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing here is about what survives a power cut, or about what git makes of a patch."""
     monkeypatch.setattr(os, "fsync", lambda descriptor: None)
-    monkeypatch.setattr("investigator.patches.apply.applied", places.remembered)
+    monkeypatch.setattr("investigator.patches.plan.applied", places.remembered)
 
 
 def disk_full() -> None:
@@ -134,7 +134,7 @@ from pathlib import Path
 from tests.patches.places import OLD, patches, remembered
 from tests.patches.test_faults import Faulty, apply_on, revert_on
 os.fsync = lambda descriptor: None
-sys.modules["investigator.patches.apply"].applied = remembered
+sys.modules["investigator.patches.plan"].applied = remembered
 for patch in patches():
     remembered(patch.content, OLD)
 act = {"apply": apply_on, "revert": revert_on}[sys.argv[1]]

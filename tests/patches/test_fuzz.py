@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from investigator.code.program import Program
 from investigator.model import Verdict
+from investigator.patches.combination import patch_bytes
 from investigator.patches.edits import by_path, edited_files
 from investigator.patches.git import applied
 from investigator.patches.repairs import REPAIRS, CannotRepair, Fault, repair
-from investigator.patches.series import complete, generate, patch_bytes
+from investigator.patches.series import complete, generate
 from investigator.sources.overlay_tree import PatchedTree
 from investigator.sources.text_tree import TextTree
 from tests.patches import miniature

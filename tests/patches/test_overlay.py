@@ -12,8 +12,8 @@ import pytest
 import tree_sitter_python
 
 from investigator.errors import PatchError
-from investigator.patches.apply import NamedPatch
 from investigator.patches.overlay import Overlay, build, load
+from investigator.patches.plan import NamedPatch
 from tests.patches import places
 from tests.patches.places import PATCHED, install, patches, state
 

@@ -11,7 +11,8 @@ from investigator.case import Case, EngineSpec, RepoSpec
 from investigator.conduct import conduct
 from investigator.model import Investigation
 from investigator.patches import patch_bytes
-from investigator.patches.apply import NamedPatch, apply
+from investigator.patches.apply import apply
+from investigator.patches.plan import NamedPatch
 from investigator.patches.revert import revert
 from investigator.sources.open import Workspace, open_release
 from investigator.team import assembly

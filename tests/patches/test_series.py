@@ -7,10 +7,11 @@ from email import message_from_bytes
 from pathlib import Path
 
 from investigator.model import Evidence, Json, Verdict
+from investigator.patches.combination import patch_bytes
 from investigator.patches.git import applied
 from investigator.patches.letter import Letter
 from investigator.patches.repairs import REPAIRS
-from investigator.patches.series import Series, complete, generate, patch_bytes
+from investigator.patches.series import Series, complete, generate
 from investigator.sources.interface import Tree
 from investigator.sources.overlay_tree import PatchedTree
 from investigator.sources.text_tree import TextTree

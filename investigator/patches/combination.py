@@ -1,0 +1,59 @@
+"""What is seen with several patches applied at once."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from investigator.errors import PatchError
+from investigator.model import Patch
+from investigator.patches.git import applied
+from investigator.patches.verify import Verdicts, repaired, worse
+from investigator.sources.interface import Tree
+
+
+@dataclass(frozen=True, kw_only=True)
+class Combination:
+    """What was seen with several patches applied, in the order of ``patches``.
+
+    ``commute``: any order gives the same bytes. ``repaired`` and ``worse`` as in PatchProof.
+    """
+
+    patches: tuple[str, ...]
+    commute: bool
+    repaired: tuple[str, ...]
+    worse: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Checker:
+    """Applies several patches to the tree and asks again."""
+
+    tree: Tree
+    asked: Callable[[Mapping[str, bytes]], Verdicts]
+    before: Verdicts
+
+    def see(self, patches: tuple[Patch, ...]) -> Combination:
+        """Apply them in this order and in the opposite one, and put the questions."""
+        files = self._after(patches)
+        verdicts = self.asked(files) if files is not None else {}
+        return Combination(
+            patches=tuple(patch.name for patch in patches),
+            commute=files is not None and files == self._after(patches[::-1]),
+            repaired=repaired(self.before, verdicts),
+            worse=worse(self.before, verdicts),
+        )
+
+    def _after(self, patches: tuple[Patch, ...]) -> dict[str, bytes] | None:
+        files: dict[str, bytes] = {}
+        there = set(self.tree.paths())
+        for patch in patches:
+            missing = {path: self.tree.read(path) for path in patch.files if path in there - files.keys()}
+            try:
+                files |= applied(patch_bytes(patch), {**missing, **files})
+            except PatchError:
+                return None
+        return files
+
+
+def patch_bytes(patch: Patch) -> bytes:
+    """The patch file's bytes: its text may stand for bytes of the engine that are not UTF-8."""
+    return patch.text.encode("utf-8", "surrogateescape")
