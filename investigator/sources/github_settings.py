@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from investigator.errors import UsageError
+from investigator.sources.reachable import is_proxied
 from investigator.sources.web import is_private
 
 DEFAULT_API = "https://api.github.com"
@@ -39,5 +40,5 @@ class GitHubSettings:
         return cls(
             api_url=api_url,
             token=environment.get("GITHUB_TOKEN") or environment.get("GH_TOKEN") or None,
-            proxied=any(environment.get(name) for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY")),
+            proxied=is_proxied(environment),
         )

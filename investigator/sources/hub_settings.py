@@ -6,6 +6,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from investigator.errors import UsageError
+from investigator.sources.reachable import is_proxied
 from investigator.sources.transport import is_private
 
 DEFAULT_ENDPOINT = "https://huggingface.co"
@@ -43,5 +44,5 @@ class HubSettings:
             endpoint=endpoint,
             token=environment.get("HF_TOKEN") or None,
             cache_dir=Path(environment.get("HF_HUB_CACHE") or home / "hub").expanduser(),
-            proxied=any(environment.get(name) for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY")),
+            proxied=is_proxied(environment),
         )

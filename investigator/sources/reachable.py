@@ -2,9 +2,12 @@
 
 import socket
 import threading
+from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from investigator.errors import SourceError
+
+_PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")
 
 
 class Reachable:
@@ -26,6 +29,11 @@ class Reachable:
                     self._found = error
         if isinstance(self._found, SourceError):
             raise SourceError(str(self._found), self._found.advice)
+
+
+def is_proxied(environment: Mapping[str, str]) -> bool:
+    """Whether connections may go through a proxy, so that a direct one would prove nothing."""
+    return any(environment.get(name) or environment.get(name.lower()) for name in _PROXIES)
 
 
 def check_reachable(url: str, seconds: float, what: str) -> None:

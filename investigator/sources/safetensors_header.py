@@ -5,6 +5,7 @@ tensor name -> dtype, shape, offsets). Source: the safetensors format descriptio
 """
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from investigator.checkpoints.fields import Fields
 from investigator.checkpoints.strict_json import MAX_BYTES, read_object
@@ -28,13 +29,35 @@ def read_header(
         raise IntegrityError(f"{name} is shorter than a safetensors header", "look at the repository")
     length = int.from_bytes(first[:8], "little")
     if length > MAX_BYTES:
-        raise LimitError(f"{name} has a header of {length:,} bytes; at most {MAX_BYTES:,} are read")
+        raise LimitError(
+            f"{name} has a header of {length:,} bytes; at most {MAX_BYTES:,} are read",
+            "look at the repository",
+        )
     header = first[8 : 8 + length]
     if len(header) < length:
         header += _range(transport, url, name, credential, 8 + len(header), length - len(header))
     if len(header) != length:
         raise IntegrityError(f"{name} ends within its header", "the file is cut off; look at the repository")
     return parse_header(header, name)
+
+
+def read_local_header(path: Path) -> Mapping[str, tuple[int, ...]]:
+    """Tensor name -> shape of a file on this machine; only its header is read.
+
+    Raises IntegrityError, LimitError, UsageError, or OSError when it cannot be read.
+    """
+    with path.open("rb") as file:
+        first = file.read(8)
+        length = int.from_bytes(first, "little")
+        if len(first) == 8 and length > MAX_BYTES:
+            raise LimitError(
+                f"{path.name} has a header of {length:,} bytes; at most {MAX_BYTES:,} are read",
+                "look at the file",
+            )
+        header = file.read(length) if len(first) == 8 else b""
+    if len(first) < 8 or len(header) < length:
+        raise IntegrityError(f"{path.name} ends within its header", "the file is cut off")
+    return parse_header(header, path.name)
 
 
 def parse_header(header: bytes, name: str) -> Mapping[str, tuple[int, ...]]:

@@ -121,6 +121,27 @@ def test_a_folder_is_read_with_its_modeling_files(tmp_path: Path) -> None:
     assert model.tree.source.origin is Origin.LOCAL
 
 
+def test_shapes_of_local_weights_come_from_their_header(tmp_path: Path) -> None:
+    header = b'{"fc.weight": {"dtype": "BF16", "shape": [16, 48]}}'
+    (tmp_path / CONFIG).write_text("{}")
+    (tmp_path / "model.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + b"weights")
+
+    assert HubSource().fetch(RepoSpec.parse(f"path:{tmp_path}"), "draft").config.tensors == {
+        "fc.weight": (16, 48)
+    }
+
+
+@pytest.mark.parametrize("weights", [b"", b"short", b"\xff" * 8 + b"{}", (99).to_bytes(8, "little") + b"{}"])
+def test_local_weights_that_are_none_are_told(tmp_path: Path, weights: bytes) -> None:
+    (tmp_path / CONFIG).write_text("{}")
+    (tmp_path / "model.safetensors").write_bytes(weights)
+
+    model = HubSource().fetch(RepoSpec.parse(f"path:{tmp_path}"), "draft")
+
+    assert model.config.tensors is None
+    assert "were not read" in model.notes[0]
+
+
 def test_a_file_of_any_name_is_read(tmp_path: Path) -> None:
     file = tmp_path / "mine.json"
     file.write_text('{"block_size": 4}')
