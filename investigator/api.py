@@ -21,8 +21,9 @@ def investigate(
     """
     from investigator.team import assemble
 
-    with assemble(case, settings or Settings(), sink) as assembly:
-        done = conduct(case, assembly, sink=sink, deadline=deadline)
+    how = settings or Settings()
+    with assemble(case, how, sink) as assembly:
+        done = conduct(case, assembly, sink=sink, deadline=deadline, jobs=how.jobs)
     if done.interrupted:
         raise IncompleteError("interrupted", "run it again; what was fetched is kept")
     return done.investigation

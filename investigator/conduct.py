@@ -20,7 +20,7 @@ from investigator.model import (
     Runner,
 )
 from investigator.remedies import with_remedies
-from investigator.run import DEADLINE, Gathered, Team, gather
+from investigator.run import DEADLINE, JOBS, Gathered, Team, gather
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,9 +71,10 @@ def conduct(
     *,
     sink: EventSink = ignore,
     deadline: float = DEADLINE,
+    jobs: int = JOBS,
     command: str = "",
 ) -> Conducted:
-    """Investigate one case; blocking. ``deadline`` is in seconds, for each agent.
+    """Investigate one case; blocking. ``deadline`` and ``jobs`` are as for :func:`gather`.
 
     Raises UsageError for a case that cannot be investigated and EvidenceError when a quote
     does not stand in its source. An interrupt while patches are made costs the patches only.
@@ -84,7 +85,7 @@ def conduct(
             kind=EventKind.STARTED, agent=None, details={"engine": str(case.engine), "draft": str(case.draft)}
         )
     )
-    gathered = gather(case, assembly.team, sink, deadline=deadline)
+    gathered = gather(case, assembly.team, sink, deadline=deadline, jobs=jobs)
     sink(_finished("agents", begun))
     judgement = assembly.judge(case, gathered)
     said: tuple[Finding | Answer, ...] = (*judgement.findings, *gathered.answers)

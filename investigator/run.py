@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import anyio
+import anyio.to_thread
 from anyio.abc import TaskStatus
 
 from investigator.agents.interface import Agent, AgentContext, AgentResult, Promised
@@ -22,6 +23,10 @@ from investigator.sources.interface import Tree
 
 DEADLINE = 600.0
 """Seconds that one agent may take unless the user says otherwise."""
+
+
+JOBS = 8
+"""Blocking reads at once, unless the user says otherwise."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,18 +87,22 @@ class Gathered:
         return failed + tuple(item for result in self.results.values() for item in result.not_checked)
 
 
-def gather(case: Case, team: Team, sink: EventSink = ignore, *, deadline: float = DEADLINE) -> Gathered:
+def gather(
+    case: Case, team: Team, sink: EventSink = ignore, *, deadline: float = DEADLINE, jobs: int = JOBS
+) -> Gathered:
     """Send the agents out together and wait for them; blocking.
 
-    ``deadline`` is in seconds, for each agent. An agent that fails, or is late, leaves the
+    ``deadline`` is in seconds, for each agent; ``jobs`` is how many of their blocking reads may
+    run at once, all together. An agent that fails, or is late, leaves the
     others alone. An interrupt (SIGINT, SIGTERM) ends the waiting: what had come back by then
     is returned, with ``interrupted`` set. Raises UsageError when an agent finds that the case
     itself cannot be investigated (no such release, a config that is not one).
     """
-    return anyio.run(_gather, case, team, sink, deadline)
+    return anyio.run(_gather, case, team, sink, deadline, jobs)
 
 
-async def _gather(case: Case, team: Team, sink: EventSink, deadline: float) -> Gathered:
+async def _gather(case: Case, team: Team, sink: EventSink, deadline: float, jobs: int) -> Gathered:
+    anyio.to_thread.current_default_thread_limiter().total_tokens = jobs
     checkpoint: Promised[Checkpoint] = Promised("checkpoint")
     engine: Promised[Tree] = Promised("engine")
 

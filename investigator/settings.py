@@ -17,8 +17,8 @@ class Verbosity(IntEnum):
 class Settings:
     """Options that every command understands.
 
-    ``cache_dir`` None: the user's own. ``jobs``: how many blocking reads may run at once,
-    per agent. ``color`` None: decide by the terminal.
+    ``cache_dir`` None: the user's own. ``jobs``: how many blocking reads may run at once.
+    ``color`` None: decide by the terminal.
     """
 
     offline: bool = False

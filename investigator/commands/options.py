@@ -40,7 +40,7 @@ _SETTINGS = (
         help="Where fetched files are kept.  [default: the user's cache]",
     ),
     click.option(
-        "--jobs", type=click.IntRange(1, 64), default=8, show_default=True, help="Reads at once, per agent."
+        "--jobs", type=click.IntRange(1, 64), default=8, show_default=True, help="Blocking reads at once."
     ),
     click.option("-v", "--verbose", is_flag=True, help="Each event as a line, on standard error."),
     click.option("-q", "--quiet", is_flag=True, help="Only errors on standard error."),

@@ -93,7 +93,9 @@ def command(
             plan_of = {contract: question.asked for contract, question in questions().items()}
             with show_progress(talk, names, plan_of, verbose=verbose) as show:
                 log.follow(show)
-                done = conduct(case, assembly, sink=log, deadline=deadline, command=repeated(case))
+                done = conduct(
+                    case, assembly, sink=log, deadline=deadline, jobs=settings.jobs, command=repeated(case)
+                )
         found = with_accepted(done.investigation, known) if known else done.investigation
         _write(folder, found, formats or BY_DEFAULT)
     _tell(folder, found, formats, settings, interrupted=done.interrupted)

@@ -145,3 +145,12 @@ def test_it_runs_in_a_thread_too_where_no_signal_can_be_caught():
     thread.join(5)
 
     assert [isinstance(source, Source) for source in found[0].sources] == [True]
+
+
+def test_one_job_at_a_time_is_one_read_at_a_time():
+    begun = time.monotonic()
+
+    gathered = gather(CASE, team(FakeAgent("vllm", 0.3), FakeAgent("hub", 0.3)), jobs=1)
+
+    assert time.monotonic() - begun >= 0.6
+    assert set(statuses(gathered).values()) == {"done"}
