@@ -10,7 +10,7 @@ from investigator.checkpoint import ModelConfig
 from investigator.checkpoints import model_config, read_object
 from investigator.checkpoints.strict_json import MAX_BYTES
 from investigator.errors import InvestigateError, LimitError, UsageError
-from investigator.model import Origin, Source, SourceKind
+from investigator.model import Json, Origin, Source, SourceKind
 from investigator.sources.interface import Tree
 from investigator.sources.safetensors_header import read_local_header
 from investigator.sources.snapshots import REVISION_PREFIX, HubSnapshot, snapshot_time
@@ -18,6 +18,9 @@ from investigator.sources.text_tree import TextTree, pretty_json
 
 CONFIG = "config.json"
 WEIGHTS = "model.safetensors"
+REFORMATTED = "config.reformatted.json"
+"""A config whose lines are too long to quote, written with short ones here; the same values."""
+LONGEST_LINE = 400
 SHAPES = "safetensors-header.json"
 """The tree's file with each tensor's shape; written here, the weights are never read."""
 
@@ -77,6 +80,7 @@ def from_hub(
     files = dict(model.files)
     if model.tensors is not None:
         files[SHAPES] = _shapes_text(model.tensors)
+    config_path = _quotable(files, CONFIG, raw)
     target = model.base_models[0] if len(model.base_models) == 1 else None
     renamed = (f"{spec.id} is called {model.repo} now",) if model.repo != spec.id else ()
     source = Source(
@@ -94,6 +98,7 @@ def from_hub(
             raw, repo=model.repo, revision=model.revision, source=source_id, tensors=model.tensors
         ),
         tree=TextTree(source, files),
+        config_path=config_path,
         target=target or (recorded.target if recorded else None),
         gated=model.gated,
         card=model.card,
@@ -158,6 +163,8 @@ def from_path(path: Path, name: str, source_id: str) -> FetchedModel:
     tensors, notes = _local_shapes(file.parent / WEIGHTS) if path.is_dir() else (None, ())
     if tensors is not None:
         files[SHAPES] = _shapes_text(tensors)
+    files[file.name] = data
+    config_path = _quotable(files, file.name, raw)
     source = Source(
         id=source_id,
         kind=SourceKind.FOLDER,
@@ -168,10 +175,18 @@ def from_path(path: Path, name: str, source_id: str) -> FetchedModel:
     )
     return FetchedModel(
         config=model_config(raw, repo=name, revision="local", source=source_id, tensors=tensors),
-        tree=TextTree(source, {**files, file.name: data}),
-        config_path=file.name,
+        tree=TextTree(source, files),
+        config_path=config_path,
         notes=notes,
     )
+
+
+def _quotable(files: dict[str, bytes], path: str, raw: Mapping[str, Json]) -> str:
+    """Where the config's lines can be quoted: the file itself, or a copy with shorter lines."""
+    if max(map(len, files[path].split(b"\n"))) <= LONGEST_LINE:
+        return path
+    files[REFORMATTED] = (pretty_json(raw) + "\n").encode()
+    return REFORMATTED
 
 
 def _local_shapes(weights: Path) -> tuple[Mapping[str, tuple[int, ...]] | None, tuple[str, ...]]:

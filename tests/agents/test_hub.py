@@ -160,6 +160,18 @@ def test_a_value_over_many_lines_is_quoted_three_lines_long(tmp_path: Path) -> N
     assert quote.quote.startswith('    "target_layer_ids": [\n      1,')
 
 
+def test_a_config_on_one_line_is_quoted_from_a_copy_with_short_lines(tmp_path: Path) -> None:
+    draft = local(tmp_path, padding="x" * 400)
+    config = json.loads((tmp_path / "config.json").read_text())
+    (tmp_path / "config.json").write_text(json.dumps(config))
+
+    found = run(draft)
+
+    (quote,) = found.result.answers[0].evidence
+    assert (quote.path, quote.quote) == ("config.reformatted.json", '    "target_layer_ids": [1, 4]')
+    assert check_evidence([quote], found.result.trees) == 1
+
+
 def test_a_key_that_was_filled_in_has_no_line(tmp_path: Path) -> None:
     fetched = {"draft": HubSource().fetch(RepoSpec.parse(local(tmp_path)), "draft")}
 
