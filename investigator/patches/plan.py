@@ -73,6 +73,11 @@ def planned(root: Path, patches: Sequence[NamedPatch], *, writable: bool = True)
     for patch in patches:
         made_for = {path.decode(): blob.decode() for path, blob in _INDEX.findall(patch.content)}
         for path in touched_paths(patch.content):
+            if made_for.get(path, "-").strip("0") == "":
+                raise PatchError(
+                    f"{patch.name} adds {path}, and only files that are there are changed here",
+                    "take it with git am on a checkout, or make the patches without --upstream",
+                )
             if path not in files:
                 pristine[path] = files[path] = _read(root, path, writable=writable)
             blobs = (git_blob(pristine[path]), git_blob(files[path]))

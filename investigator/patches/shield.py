@@ -9,6 +9,7 @@ on the disk says so.
 import json
 import os
 import signal
+import warnings
 from collections.abc import Callable
 
 from investigator.errors import PatchError
@@ -23,7 +24,10 @@ def shielded(work: Callable[[], None]) -> None:
     the child is done and is raised then. ``work`` must not rely on other threads.
     """
     reader, writer = os.pipe()
-    child = os.fork()
+    with warnings.catch_warnings():
+        # Python warns of locks that other threads may hold: the child takes none of them.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
     if child == 0:
         _in_child(work, writer)
     os.close(writer)

@@ -12,6 +12,8 @@ import pytest
 from investigator.errors import PatchError
 from investigator.model import Verdict
 from investigator.patches.apply import apply
+from investigator.patches.diff import diff_edits, unified
+from investigator.patches.edits import Edit
 from investigator.patches.plan import NamedPatch
 from investigator.patches.receipt import State
 from investigator.patches.revert import revert
@@ -172,6 +174,12 @@ def test_a_patch_that_leads_out_is_refused(root: Path) -> None:
     evil = b"--- a/../evil.py\n+++ b/../evil.py\n@@ -0,0 +1 @@\n+x = 1\n"
     with pytest.raises(PatchError, match="must not name"):
         apply(root, "vllm", [NamedPatch("evil.patch", evil)])
+
+
+def test_a_patch_that_adds_a_file_is_for_a_checkout(root: Path) -> None:
+    added = unified(diff_edits([Edit("tests/test_new.py", 0, 0, b"x = 1\n")], {}))
+    with pytest.raises(PatchError, match=r"x\.patch adds tests/test_new\.py"):
+        apply(root, "vllm", [NamedPatch("x.patch", added)])
 
 
 def test_on_top_of_a_patched_tree_is_refused(root: Path) -> None:
