@@ -105,7 +105,7 @@ class Interpreter:
         """Module-level names whose value a question takes for granted (``HAS_TRITON``)."""
         self.environment = dict(environment or {})
         self.budget = budget or Budget()
-        self.made_on_demand: Callable[[ClassValue], bool] = lambda cls: False
+        self.made_on_demand: Callable[[ClassValue], bool] | None = None
         """Classes whose objects are worked out attribute by attribute (``lazy.instance``)
         wherever they are made, instead of by running their ``__init__``."""
         self.trace = Trace()
@@ -378,7 +378,7 @@ class Interpreter:
         place = frame.module.place(node)
         if classes.is_exception(self, cls):
             return ExceptionValue(cls.name, " ".join(a for a in args if isinstance(a, str)))
-        if self.made_on_demand(cls):
+        if self.made_on_demand is not None and self.made_on_demand(cls):
             return lazy.instance(self, cls, lazy.bound(self, cls, args, kwargs))
         if not self._enters(frame, cls.name, cls.name, cls.module, args, kwargs):
             self.note(Happening.SKIP, cls.name, (args, kwargs), frame, node)
@@ -390,6 +390,51 @@ class Interpreter:
             return self.construct(cls, args, kwargs, place)
         finally:
             self.stack.pop()
+
+    def imported_callee(self, frame: Frame, name: str) -> str | None:
+        """The real name of a callee that this file imports from another file of the tree, where
+        nothing but its arguments could make it worth entering; None for any other callee."""
+        if self.made_on_demand is not None or self._bound_locally(frame, name):
+            return None
+        found = frame.module.symbols.get(name)
+        if found is None or len(found) != 1 or found[0].imported is None or found[0].conditional:
+            return None
+        dotted, real = found[0].imported
+        if real is None or real.endswith(("Error", "Exception", "Warning")):
+            return None
+        if self._wanted(name) or self._wanted(real) or self.program.path_of(dotted) is None:
+            return None
+        return real
+
+    def _wanted(self, name: str) -> bool:
+        return name in self.natives or name in self.follow
+
+    def _bound_locally(self, frame: Frame, name: str) -> bool:
+        scope: Scope | None = frame.scope
+        while scope is not None and scope is not self._globals.get(frame.module.path):
+            if name in scope.variables:
+                return True
+            on_demand = scope.on_demand is not None
+            if on_demand and (frame.function is None or self.local_bindings(frame.function).binds(name)):
+                return True
+            scope = scope.parent
+        return False
+
+    @staticmethod
+    def may_enter(args: Sequence[Value], kwargs: Mapping[str, Value]) -> bool:
+        """Whether some argument is what the question is about."""
+        return any(concerns(value) for value in (*args, *kwargs.values()))
+
+    def leave_alone(
+        self, frame: Frame, node: Node, name: str, args: tuple[Value, ...], kwargs: dict[str, Value]
+    ) -> Value:
+        """What a callee gives that is not even looked up: an object of a class (by the
+        convention that classes are capitalised), else something unknown."""
+        place = frame.module.place(node)
+        self.note(Happening.SKIP, name, (args, kwargs), frame, node)
+        if name[:1].isupper():
+            return Instance(None, {}, complete=False, place=place)
+        return Unknown(f"{name} was not followed", place, not_followed=name)
 
     def construct(
         self, cls: ClassValue, args: tuple[Value, ...], kwargs: dict[str, Value], place: Place | None
@@ -416,7 +461,7 @@ class Interpreter:
     ) -> bool:
         if module.path == frame.module.path or name in self.follow or qualified in self.follow:
             return True
-        return any(concerns(value) for value in (*args, *kwargs.values()))
+        return self.may_enter(args, kwargs)
 
     def enter(self, function: FunctionValue, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
         """Run a function of the tree. Raises Raised or BudgetSpent."""

@@ -27,6 +27,16 @@ class LocalBindings:
     defaults: dict[str, Node]
     first: str
 
+    def binds(self, name: str) -> bool:
+        """Whether the function itself gives this name a meaning."""
+        return (
+            name in self.assigned
+            or name in self.imported
+            or name in self.functions
+            or name in self.otherwise
+            or name in self.parameters
+        )
+
 
 def local_bindings(function: Node, package: str) -> LocalBindings:
     """Read a function (or lambda) of a module that imports relative to ``package``."""

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from functools import cached_property
+from typing import Any, TypeVar
 
 from tree_sitter import Node
 
@@ -160,6 +161,7 @@ def absolute(name: str, package: str) -> str:
     return ".".join([*base, stripped] if stripped else base)
 
 
+T = TypeVar("T")
 EVERYTHING = "*"
 
 
@@ -198,8 +200,14 @@ class Program:
         """Path -> sha256 of every file that was looked at so far; "" for one that was asked for
         and is not there; ``EVERYTHING`` -> one hash over all Python files, after a full search."""
         self._paths = frozenset(tree.paths())
+        self._folders = frozenset(
+            "/".join(parts[:depth])
+            for parts in (path.split("/") for path in self._paths)
+            for depth in range(1, len(parts))
+        )
         self._modules: dict[str, Module | None] = {}
         self._parsed = parsed or ParsedFiles()
+        self._derived: dict[tuple[str, str], Any] = {}
         self._on_full_search = on_full_search or (lambda why: None)
 
     def view(self) -> "Program":
@@ -207,8 +215,9 @@ class Program:
         be told apart from what another does. Parsed files are shared."""
         other = Program.__new__(Program)
         other.tree, other.consulted = self.tree, {}
-        other._paths, other._modules, other._parsed = self._paths, self._modules, self._parsed
-        other._on_full_search = self._on_full_search
+        other._paths, other._folders = self._paths, self._folders
+        other._modules, other._parsed = self._modules, self._parsed
+        other._derived, other._on_full_search = self._derived, self._on_full_search
         return other
 
     def _note(self, path: str) -> None:
@@ -242,8 +251,7 @@ class Program:
 
     def is_package(self, dotted: str) -> bool:
         """Whether the tree has a folder of this dotted name (namespace packages too)."""
-        prefix = dotted.replace(".", "/") + "/"
-        return any(path.startswith(prefix) for path in self._paths)
+        return dotted.replace(".", "/") in self._folders
 
     def _load(self, path: str) -> Module | None:
         if path not in self._paths:
@@ -260,6 +268,26 @@ class Program:
         dotted = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
         self._parsed.modules[key] = Module(dotted, parse(path, source))
         return self._parsed.modules[key]
+
+    def derived(self, module: Module, name: str, compute: Callable[[Module], T]) -> T:
+        """Something worked out of one file, once for all questions to this tree."""
+        key = (module.path, name)
+        if key not in self._derived:
+            self._derived[key] = compute(module)
+        found: T = self._derived[key]
+        return found
+
+    def shared(self, name: str, compute: Callable[["Program"], T]) -> T:
+        """Something worked out of several files, once for all questions to this tree; whoever
+        asks for it has consulted the files that it rests on."""
+        key = ("", name)
+        if key not in self._derived:
+            view = self.view()
+            self._derived[key] = (compute(view), view.consulted)
+        value, consulted = self._derived[key]
+        self.consulted.update(consulted)
+        found: T = value
+        return found
 
     def mentioning(self, needles: Iterable[str], hints: Iterable[str]) -> list[Module]:
         """The modules whose text holds every needle: those among the hints, or, when no

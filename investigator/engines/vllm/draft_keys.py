@@ -1,7 +1,7 @@
 """The draft config's keys on the drafter's own path: mask token, feature width, vocabulary, coverage."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from investigator.code import lazy
 from investigator.code.syntax import descendants, string_value
@@ -157,6 +157,13 @@ def read_keys(world: World, runner: Runner) -> Told:
     A key whose value is read and then reaches no layer is not counted: the windows are asked
     for what they came out as.
     """
+    return world.program.shared(
+        f"read keys {runner.value} {world.identity}",
+        lambda program: _read_keys(replace(world, program=program), runner),
+    )
+
+
+def _read_keys(world: World, runner: Runner) -> Told:
     if (refused := unsupported(world, runner)) is not None:
         return refused
     windows = draft_layers.windows(world, runner)

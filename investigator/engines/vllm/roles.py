@@ -85,16 +85,22 @@ HINTS = (
 def registered(interp: Interpreter, architecture: str) -> ClassValue | None:
     """The model class that the registry gives for an architecture's name."""
     for module in interp.program.mentioning([f'"{architecture}"', "_MODELS"], [REGISTRY]):
-        for pair in descendants(module.file.root, "pair"):
-            if string_value(field(pair, "key")) != architecture:
-                continue
-            where = _module_and_class(field(pair, "value"))
-            if where is None:
-                continue
+        where = interp.program.derived(module, "registry", _registry).get(architecture)
+        if where is not None:
             cls = _model_class(interp, module, *where)
             if cls is not None:
                 return cls
     return None
+
+
+def _registry(module: Module) -> dict[str, tuple[str, str]]:
+    """Architecture -> (module, class), from the dict literals of a registry's file."""
+    found: dict[str, tuple[str, str]] = {}
+    for pair in descendants(module.file.root, "pair"):
+        name, where = string_value(field(pair, "key")), _module_and_class(field(pair, "value"))
+        if name is not None and where is not None:
+            found.setdefault(name, where)
+    return found
 
 
 def _module_and_class(node: Node) -> tuple[str, str] | None:

@@ -1,7 +1,7 @@
 """Which model runner a case uses, and whether a runner takes the method at all."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tree_sitter import Node
 
@@ -52,12 +52,10 @@ def choice(world: World) -> RunnerChoice:
         return RunnerChoice(runner=None, why="no class Worker that picks a model runner was found")
     made = lazy.instance(interp, worker, session.supply)
     try:
-        module = worker.module
-        frame_node = worker.node
-        value = interp.attribute_or_missing(_frame(session, worker), frame_node, made, FLAG)
+        value = interp.attribute_or_missing(_frame(session, worker), worker.node, made, FLAG)
     except (Raised, BudgetSpent) as error:
         return RunnerChoice(runner=None, why=f"the runner's choice could not be followed: {error}")
-    steps = _choice_steps(session, module.path)
+    steps = _choice_steps(session)
     if value is NotImplemented:
         return RunnerChoice(runner=Runner.V1, why=f"{worker.name} knows one runner only", steps=steps)
     truth = interp.truth(value)
@@ -71,7 +69,7 @@ def _frame(session: Session, cls: ClassValue) -> Frame:
     return Frame(session.interp.globals_of(cls.module))
 
 
-def _choice_steps(session: Session, worker_path: str) -> tuple[Step, ...]:
+def _choice_steps(session: Session) -> tuple[Step, ...]:
     """The last return that decided: of the flag's property, else of the variable's default."""
     trace = session.interp.trace
     returned = trace.last(Happening.RETURN, lambda e: e.name.endswith(f".{FLAG}"))
@@ -101,6 +99,13 @@ def _why(session: Session, runner: Runner) -> str:
 
 def admission(world: World, runner: Runner) -> Admission:
     """Put the case to the checks that the config runs for this runner."""
+    return world.program.shared(
+        f"admission {runner.value} {world.identity}",
+        lambda program: _admission(replace(world, program=program), runner),
+    )
+
+
+def _admission(world: World, runner: Runner) -> Admission:
     session = world.start(runner, follow=frozenset())
     interp = session.interp
     cls = session.vllm_config.cls

@@ -5,6 +5,7 @@ properties, methods and defaults are the release's own; only what the case fixes
 What is taken for granted about the deployment is in ``ASSUMPTIONS``, and is reported.
 """
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -60,6 +61,12 @@ class World:
             environment=environment,
         )
         return Session(interp, self, runner)
+
+    @property
+    def identity(self) -> str:
+        """Tells worlds over one tree apart: a hash of the checkpoint and the environment."""
+        text = f"{self.checkpoint!r} {sorted(self.environment.items())!r}"
+        return hashlib.sha256(text.encode()).hexdigest()
 
     def all_full(self) -> "World":
         """The same drafter with full attention in every layer: for questions that are not
