@@ -54,6 +54,127 @@ _MODELS = {
 """,
 }
 
+DRAFT_MODEL = {
+    "vllm/model_executor/layers/attention/attention.py": """\
+class Attention:
+    def __init__(self, heads, head_size, cache_config=None, per_layer_sliding_window=None, prefix=""):
+        self.sliding_window = None
+        if per_layer_sliding_window is not None:
+            self.sliding_window = per_layer_sliding_window
+        elif cache_config is not None:
+            self.sliding_window = cache_config.sliding_window
+        self.layer_name = prefix
+""",
+    "vllm/model_executor/models/mini_draft.py": """\
+from torch import nn
+
+from vllm.model_executor.layers.attention.attention import Attention
+
+
+def layer_is_causal(config, i):
+    asked = (getattr(config, "dflash_config", None) or {}).get("causal")
+    return asked if asked is not None else config.layer_types[i] == "sliding_attention"
+
+
+def some_layer_is_not_causal(config):
+    return not all(layer_is_causal(config, i) for i in range(config.num_hidden_layers))
+
+
+class MiniAttention(nn.Module):
+    def __init__(self, config, i, prefix):
+        sliding = config.layer_types[i] == "sliding_attention"
+        window = config.sliding_window if sliding else None
+        self.attn = Attention(config.num_attention_heads, 8, per_layer_sliding_window=window, prefix=prefix)
+        self.causal = layer_is_causal(config, i)
+
+
+class MiniLayer(nn.Module):
+    def __init__(self, config, i, prefix):
+        super().__init__()
+        self.self_attn = MiniAttention(config, i, prefix=f"{prefix}.self_attn.attn")
+
+
+class MiniModel(nn.Module):
+    def __init__(self, vllm_config, prefix):
+        super().__init__()
+        config = vllm_config.speculative_config.draft_model_config.hf_config
+        self.layers = nn.ModuleList(
+            [MiniLayer(config, i, f"{prefix}layers.{i}") for i in range(config.num_hidden_layers)]
+        )
+
+
+class MiniDraft(nn.Module):
+    def __init__(self, *, vllm_config, prefix=""):
+        super().__init__()
+        self.model = MiniModel(vllm_config, prefix)
+
+    def get_draft_kv_cache_layer_names(self):
+        return [layer.self_attn.attn.layer_name for layer in self.model.layers]
+
+    def get_draft_attn_causal(self):
+        return [layer.self_attn.causal for layer in self.model.layers]
+""",
+}
+"""A draft model whose layers get their windows."""
+
+RUNNERS = {
+    "vllm/v1/worker/gpu_worker.py": """\
+class Worker:
+    def __init__(self, vllm_config):
+        self.vllm_config = vllm_config
+        self.use_v2_model_runner = vllm_config.use_v2_model_runner
+
+    def init_device(self):
+        if self.use_v2_model_runner:
+            from vllm.v1.worker.gpu.model_runner import Runner as SecondRunner
+
+            self.model_runner = SecondRunner(self.vllm_config)
+        else:
+            from vllm.v1.worker.gpu_model_runner import Runner as FirstRunner
+
+            self.model_runner = FirstRunner(self.vllm_config)
+""",
+    "vllm/v1/worker/gpu_model_runner.py": """\
+from vllm.v1.spec_decode.ngram import NgramProposer
+from vllm.v1.spec_decode.block import BlockProposer
+
+
+class Runner:
+    def __init__(self, vllm_config):
+        self.speculative_config = vllm_config.speculative_config
+        if self.speculative_config is not None:
+            if self.speculative_config.method == "ngram":
+                self.drafter = NgramProposer(vllm_config)
+            elif self.speculative_config.use_dflash():
+                self.drafter = BlockProposer(vllm_config, self)
+
+    def execute_model(self, batch):
+        return self.drafter.propose(batch)
+""",
+    "vllm/v1/worker/gpu/model_runner.py": """\
+from vllm.v1.worker.gpu.spec_decode import init_speculator
+
+
+class Runner:
+    def __init__(self, vllm_config):
+        self.speculator = None
+        if vllm_config.speculative_config is not None:
+            self.speculator = init_speculator(vllm_config)
+
+    def execute_model(self, batch):
+        return self.speculator.propose(batch)
+""",
+    "vllm/v1/worker/gpu/spec_decode/__init__.py": """\
+def init_speculator(vllm_config):
+    if vllm_config.speculative_config.method == "dflash":
+        from vllm.v1.worker.gpu.spec_decode.block import BlockSpeculator
+
+        return BlockSpeculator(vllm_config)
+    raise NotImplementedError(vllm_config.speculative_config.method)
+""",
+}
+"""A worker, both model runners, and the way from each to its drafter."""
+
 DRAFT: dict[str, Json] = {
     "architectures": ["DFlashDraftModel"],
     "block_size": 4,

@@ -22,6 +22,7 @@ from investigator.code.values import (
     FunctionValue,
     Instance,
     Raised,
+    Symbol,
     Unknown,
     Value,
     find_unknown,
@@ -32,9 +33,16 @@ from investigator.engines.vllm.world import ASSUMPTIONS, Session, World
 from investigator.model import Known, NotKnown, Outcome, Refused, Runner
 
 METADATA = "CommonAttentionMetadata"
+METADATA_HINT = "vllm/v1/attention/backend.py"
 CAUSAL = "causal"
 SET_GROUPS = "set_attn"
 """V2: the method that tells a drafter which KV-cache groups there are."""
+BACKENDS = "init_attn_backend"
+"""V2: the function that sorts each group's layers by attention backend."""
+ON_PURPOSE = ("AssertionError", "NotImplementedError", "RuntimeError", "ValueError")
+"""Errors by which an engine refuses a case."""
+FIRST_DRAFT_GROUP = 1
+"""The draft layers' KV-cache groups come after the target's."""
 KERNEL_NOTE = (
     "FlashAttention's window for a decoder is (w - 1, 0): on it a sliding layer is causal inside the block"
     " whatever the metadata say"
@@ -58,16 +66,53 @@ def per_layer(world: World, runner: Runner) -> Told:
     return Told(outcome=found.outcome, steps=found.steps, assumptions=ASSUMPTIONS, note=found.note)
 
 
+@dataclass(frozen=True)
+class _BlockTable(Symbol):
+    """The block table of one KV-cache group: tells which group metadata are made for."""
+
+    group: int
+
+    def item(self, key: Value) -> Value:
+        """Rows of it."""
+        return self
+
+
+@dataclass(frozen=True)
+class _Made:
+    """One attention metadata object. ``group``: None for one that serves every group."""
+
+    causal: Value
+    group: int | None
+    place: Place
+
+
 @dataclass
 class _Metadata:
     """Stands in for the engine's metadata class: keeps what each is made with, and where."""
 
-    made: list[tuple[Value, Place]] = field(default_factory=list)
+    session: Session
+    made: list[_Made] = field(default_factory=list)
 
     def __call__(self, interp: Interpreter, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
         """One metadata object."""
-        self.made.append((kwargs.get(CAUSAL, Unknown("causal is not passed by name")), interp.stack[-1]))
+        causal = kwargs[CAUSAL] if CAUSAL in kwargs else self._default()
+        group = next((v.group for v in kwargs.values() if isinstance(v, _BlockTable)), None)
+        self.made.append(_Made(causal, group, interp.stack[-1]))
         return Instance(None, dict(kwargs), complete=False, label="attention metadata")
+
+    def _default(self) -> Value:
+        cls = self.session.class_named(METADATA, METADATA_HINT)
+        value = classes.class_attribute(self.session.interp, cls, CAUSAL) if cls is not None else None
+        return value if isinstance(value, bool) else Unknown(f"the default of {METADATA}.{CAUSAL}")
+
+    def causal(self, group: int) -> Value:
+        """What a group's metadata say; unknown where there are none, or several that differ."""
+        flags = [made.causal for made in self.made if made.group in (group, None)]
+        if (missing := find_unknown(flags)) is not None:
+            return missing
+        if len(set(flags)) != 1:
+            return Unknown(f"{len(flags)} attention metadata were made for one KV-cache group")
+        return bool(flags[0])
 
 
 def _per_layer(world: World, runner: Runner, follow: frozenset[str]) -> _Found:
@@ -83,7 +128,9 @@ def _per_layer(world: World, runner: Runner, follow: frozenset[str]) -> _Found:
     try:
         return _followed(draft, windows)
     except Raised as raised:
-        return _Found(Refused(str(raised)), (Step(raised.stack[-1], "raises"),))
+        # What is not known about a deployment may raise where a deployment would not.
+        place = (Step(raised.stack[-1], "raises"),)
+        return _Found(NotKnown(f"following the draft pass ended in {raised}"), place)
     except BudgetSpent as spent:
         return _Found(NotKnown(str(spent)))
 
@@ -95,11 +142,15 @@ def _followed(draft: draft_layers.Draft, windows: list[Value]) -> _Found:
     if not isinstance(proposer, Instance):
         missing = find_unknown(proposer)
         return _Found(NotKnown(f"the drafter: {missing}"), missing=missing)
-    metadata = _Metadata()
+    metadata = _Metadata(session)
     interp.natives[METADATA] = metadata
-    groups = list(dict.fromkeys(windows))
     proposer.attributes["model"] = draft.model
-    _set_groups(session, proposer, draft, windows)
+    try:
+        _set_groups(session, proposer, draft, windows)
+    except Raised as raised:
+        if raised.error.name not in ON_PURPOSE:
+            raise
+        return _Found(Refused(str(raised)), (Step(raised.stack[-1], "stops with an error"),))
     missing = None
     for method, node in _builders(session, proposer):
         metadata.made.clear()
@@ -110,18 +161,11 @@ def _followed(draft: draft_layers.Draft, windows: list[Value]) -> _Found:
     if not metadata.made:
         reason = f"no attention metadata of the draft pass were seen made ({missing})"
         return _Found(NotKnown(reason), missing=missing)
-    flags = [flag for flag, _ in metadata.made]
-    steps = tuple(_steps(session, metadata))
-    if (missing := find_unknown(flags)) is not None:
+    kinds = list(dict.fromkeys(windows))
+    causal = [metadata.causal(FIRST_DRAFT_GROUP + kinds.index(window)) for window in windows]
+    steps = tuple(_steps(session, metadata, method.module.place(node)))
+    if (missing := find_unknown(causal)) is not None:
         return _Found(NotKnown(f"whether the draft pass is causal: {missing}"), steps, missing)
-    if session.runner is Runner.V1:
-        per_group = [flags[0]] * len(groups) if len(set(flags)) == 1 else None
-    else:
-        # The target's own group comes first.
-        per_group = flags[1:] if len(flags) == len(groups) + 1 else None
-    if per_group is None:
-        return _Found(NotKnown(f"{len(flags)} attention metadata were made for {len(groups)} groups"), steps)
-    causal = [bool(per_group[groups.index(window)]) for window in windows]
     hidden = any(not flag and window is not None for flag, window in zip(causal, windows, strict=True))
     return _Found(Known(causal), steps, note=KERNEL_NOTE if hidden else "")
 
@@ -153,45 +197,64 @@ def _set_groups(
 ) -> None:
     """Tell a drafter of the V2 runner its KV-cache groups: the target's, and one per window."""
     interp = session.interp
-    names = [draft_layers.layer_name(draft, built) for built in draft.built]
-    target = Instance(None, {"layer_names": ["target"]}, complete=False)
-    groups = [target]
-    for window in dict.fromkeys(windows):
-        mine = [name for name, own in zip(names, windows, strict=True) if own == window]
-        groups.append(Instance(None, {"layer_names": mine}, complete=False))
-    config = Instance(None, {"kv_cache_groups": groups}, complete=False, label="kv cache config")
-    proposer.attributes["kv_cache_config"] = config
-    proposer.attributes["draft_attn_layer_names"] = set(names)
+    names = [f"draft layer {i}" for i in range(len(draft.built))]
+    for name, built in zip(names, draft.built, strict=True):
+        built.attention.attributes["layer_name"] = name
+    groups = [
+        ["target layer"],
+        *([n for n, w in zip(names, windows, strict=True) if w == kind] for kind in dict.fromkeys(windows)),
+    ]
+    given = {
+        "kv_cache_config": _object(
+            "kv cache config",
+            kv_cache_groups=[_object("kv cache group", layer_names=group) for group in groups],
+        ),
+        "block_tables": _object(
+            "block tables", input_block_tables=[_BlockTable(i) for i in range(len(groups))]
+        ),
+    }
+    attention_groups = [[], *([_object(None, layer_names=group)] for group in groups[1:])]
+    interp.natives[BACKENDS] = lambda *_: (attention_groups, Unknown("graph support"), Unknown("block sizes"))
+    proposer.attributes.update(given, attn_groups=attention_groups, draft_attn_layer_names=set(names))
     assert proposer.cls is not None
     method = classes.class_attribute(interp, proposer.cls, SET_GROUPS)
     if isinstance(method, FunctionValue):
         arguments = {
-            name: config if name == "kv_cache_config" else Unknown(f"argument {name} of {SET_GROUPS}")
+            name: given.get(name, Unknown(f"argument {name} of {SET_GROUPS}"))
             for name in list(interp.local_bindings(method).parameters)[1:]
         }
         interp.enter(method, (proposer,), arguments)
 
 
+def _object(label: str | None, **attributes: Value) -> Instance:
+    return Instance(None, attributes, complete=False, label=label)
+
+
 # -- evidence --------------------------------------------------------------------------
 
 
-def _steps(session: Session, metadata: _Metadata) -> Iterator[Step]:
+def _steps(session: Session, metadata: _Metadata, asked: Place) -> Iterator[Step]:
+    """Where the key is read, the flag kept, the metadata asked for (``asked``) and made."""
     trace = session.interp.trace
     seen = set()
     for event in trace.of(Happening.READ):
         label, _, key = event.name.rpartition(".")
         found = event.value not in (None, NotImplemented) and not isinstance(event.value, Unknown)
-        if label.startswith("draft config") and key in ("causal", "is_causal") and found:
-            if event.place not in seen:
-                seen.add(event.place)
-                yield Step(event.place, f"reads {event.name}")
-    kept = trace.last(
-        Happening.BIND, lambda e: e.name.startswith("self.") and "causal" in e.name.partition(".")[2]
-    ) or trace.last(Happening.STORE, lambda e: "causal" in e.name.rpartition(".")[2])
-    if kept is not None:
-        yield Step(kept.place, f"the drafter keeps {kept.name.rpartition('.')[2]}")
-    flag, place = metadata.made[-1]
-    yield Step(_keyword(session, place), f"the draft pass's attention metadata are made with causal={flag}")
+        wanted = label.startswith("draft config") and key in (CAUSAL, f"is_{CAUSAL}") and found
+        if wanted and event.place not in seen:
+            seen.add(event.place)
+            yield Step(event.place, f"reads {event.name}")
+    stored = [e for e in trace.of(Happening.STORE) if CAUSAL in e.name.rpartition(".")[2]]
+    bound = [e for e in trace.of(Happening.BIND) if CAUSAL in e.name.partition(".")[2]]
+    for event in stored or bound[-1:]:
+        if event.place not in seen:
+            seen.add(event.place)
+            yield Step(event.place, f"{event.name} is kept")
+    if (passed := _keyword(session, asked)) != asked:
+        yield Step(passed, "the draft pass asks for its attention metadata")
+    place = _keyword(session, metadata.made[-1].place)
+    said = ", ".join(dict.fromkeys(str(made.causal) for made in metadata.made if made.group != 0))
+    yield Step(place, f"the draft pass's attention metadata are made with causal={said}")
 
 
 def _keyword(session: Session, call: Place) -> Place:

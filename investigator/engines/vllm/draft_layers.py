@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from investigator.code import lazy
 from investigator.code.follow import deepen
-from investigator.code.interpreter import Frame, Interpreter
+from investigator.code.interpreter import Interpreter
 from investigator.code.syntax import Place
 from investigator.code.trace import Event, Happening
 from investigator.code.values import (
@@ -168,11 +168,3 @@ def _skipped(session: Session) -> Unknown | None:
         if "Layer" in event.name or ATTENTION in event.name:
             return Unknown(f"{event.name} was not followed", event.place, not_followed=event.name)
     return None
-
-
-def layer_name(draft: Draft, built: Built) -> Value:
-    """The name under which an attention's K/V is kept."""
-    attention = built.attention
-    assert attention.cls is not None
-    frame = Frame(draft.session.interp.globals_of(attention.cls.module))
-    return draft.session.interp.attribute(frame, attention.cls.node, attention, "layer_name")

@@ -18,12 +18,15 @@ WORKER = "vllm/v1/worker/gpu_worker.py"
 RUNNER = "model_runner"
 PROPOSE = "propose"
 RUNS = "execute_model"
+MODEL_LENGTH = 32768
+"""A context length, which a deployment always has; no answer depends on which."""
 
 
 def model_runner(session: Session) -> Value:
     """The runner that the worker makes in this session's world; its attributes on demand."""
     interp = session.interp
     interp.made_on_demand = _is_on_demand(session)
+    session.model_config.attributes.setdefault("max_model_len", MODEL_LENGTH)
     worker = session.class_named("Worker", WORKER)
     if worker is None:
         return Unknown("no class Worker that makes a model runner was found")

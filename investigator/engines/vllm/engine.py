@@ -6,6 +6,7 @@ from investigator.checkpoint import Checkpoint
 from investigator.code.program import Program
 from investigator.engines.interface import RunnerChoice, Told
 from investigator.engines.vllm import (
+    causality,
     draft_keys,
     draft_layers,
     lookahead,
@@ -23,6 +24,7 @@ Once = Callable[[World], Told]
 _PER_RUNNER: dict[str, PerRunner] = {
     "target-layer-offset": target_layers.captured,
     "layer-types": draft_layers.windows,
+    "in-block-causality": causality.per_layer,
     "target-capture": target_layers.capturable,
     "feature-width": draft_keys.feature_width,
     "mask-token": draft_keys.mask_token,

@@ -1,0 +1,82 @@
+"""``in-block-causality``: what each layer sees of the block, against the first reference."""
+
+import pytest
+
+from investigator.contracts.contract import Sides, judge
+from investigator.contracts.in_block_causality import CONTRACT
+from investigator.model import Answer, Known, NotKnown, Outcome, Refused, Role, Unsupported, Verdict
+from tests.support.miniature_vllm import checkpoint
+
+SLIDING_ONLY = [True, True, False]
+NONE = [False, False, False]
+ALL = [True, True, True]
+
+
+def sides(engine: Outcome, **references: list[bool]) -> Sides:
+    return Sides(
+        checkpoint=None,
+        references=tuple(answer(Role.REFERENCE, Known(flags), name) for name, flags in references.items()),
+        engine=answer(Role.ENGINE, engine, "vllm"),
+        facts=checkpoint(),
+    )
+
+
+def answer(role: Role, outcome: Outcome, source: str) -> Answer:
+    return Answer(contract=CONTRACT.id, role=role, agent=role.value, source=source, outcome=outcome)
+
+
+@pytest.mark.parametrize(
+    ("trained", "engine", "verdict", "why"),
+    [
+        (SLIDING_ONLY, SLIDING_ONLY, Verdict.HONOURED, "layers [0, 1] are causal inside the block"),
+        (NONE, NONE, Verdict.HONOURED, "no layer is causal inside the block"),
+        (
+            SLIDING_ONLY,
+            NONE,
+            Verdict.BROKEN,
+            "layers [0, 1] see later tokens of the block, which they did not in training",
+        ),
+        (NONE, ALL, Verdict.BROKEN, "layers [0, 1, 2] do not see the rest of the block, as they did"),
+        (SLIDING_ONLY, [False, True, True], Verdict.BROKEN, "layers [2] do not see the rest"),
+    ],
+)
+def test_each_layer_against_its_training(
+    trained: list[bool], engine: list[bool], verdict: Verdict, why: str
+) -> None:
+    found = judge(CONTRACT, sides(Known(engine), authors=trained))
+
+    assert found.verdict is verdict
+    assert found.why.startswith(why)
+
+
+def test_where_references_differ_the_verdict_names_the_one_it_rests_on() -> None:
+    found = judge(CONTRACT, sides(Known(NONE), dflash=SLIDING_ONLY, ddtree=NONE))
+
+    assert found.verdict is Verdict.BROKEN
+    assert found.why.endswith("(by dflash; ddtree trains differently)")
+
+    other = judge(CONTRACT, sides(Known(NONE), ddtree=NONE, dflash=SLIDING_ONLY))
+
+    assert other.verdict is Verdict.HONOURED
+    assert other.why.endswith("(by ddtree; dflash trains differently)")
+
+
+@pytest.mark.parametrize(
+    ("engine", "verdict"),
+    [
+        (Refused("NotImplementedError: mixed"), Verdict.REFUSED),
+        (Unsupported("no such method"), Verdict.UNSUPPORTED),
+        (NotKnown("a loop"), Verdict.UNKNOWN),
+    ],
+)
+def test_an_engine_that_gives_no_flags(engine: Outcome, verdict: Verdict) -> None:
+    assert judge(CONTRACT, sides(engine, dflash=NONE)).verdict is verdict
+
+
+def test_the_checkpoint_answers_only_where_it_sets_the_key() -> None:
+    assert CONTRACT.ask_checkpoint is not None
+
+    assert CONTRACT.ask_checkpoint(checkpoint(is_causal=True)) == (Known(ALL), ("is_causal",))
+    outcome, keys = CONTRACT.ask_checkpoint(checkpoint())
+    assert isinstance(outcome, NotKnown)
+    assert keys == ()
