@@ -11,18 +11,18 @@ from dataclasses import dataclass
 from importlib.resources import files
 
 import investigator
+from investigator.agents.engine import EngineAgent, EngineDesk
 from investigator.agents.hub import HubAgent
 from investigator.agents.pull_requests import PullRequestsAgent
 from investigator.agents.quoting import answer_of
 from investigator.agents.reference import ReferenceAgent, ask_is_possible
-from investigator.agents.vllm import EngineDesk, VllmAgent
 from investigator.case import Case
 from investigator.checkpoint import Checkpoint
 from investigator.code.program import ParsedFiles
 from investigator.conduct import Assembly, Judgement, Repairs
 from investigator.contracts.registry import CONTRACTS
+from investigator.engines.registry import OWN, EngineKnown, known, names
 from investigator.engines.remembered import Records
-from investigator.engines.vllm.engine import QUESTIONS
 from investigator.events import EventSink
 from investigator.model import Answer, Finding, NotChecked, PullRequest, Role, Verdict
 from investigator.patches.verify import Verdicts
@@ -33,7 +33,7 @@ from investigator.settings import Settings
 from investigator.sources.github_client import pull_request_source
 from investigator.sources.hub_client import hub_source
 from investigator.sources.interface import Tree
-from investigator.sources.open import Workspace, open_engine, open_git, open_package
+from investigator.sources.open import Workspace, open_engine, open_git, open_package, recognise
 from investigator.synthesizer import synthesize
 
 REFERENCE_SECONDS = 120.0
@@ -47,16 +47,16 @@ class Question:
     asked: tuple[str, ...]
 
 
-def questions() -> Mapping[str, Question]:
+def questions(engines: Sequence[str] = tuple(OWN)) -> Mapping[str, Question]:
     """Every contract, and who is asked about it."""
-    engine = {contract for contract, _ in QUESTIONS}
+    asked_of = {name: {contract for contract, _ in known(name).questions} for name in engines}
     return {
         contract.id: Question(
             contract.promise,
             tuple(
                 agent
                 for agent, asked in (
-                    ("vllm", contract.id in engine),
+                    *((name, contract.id in asked) for name, asked in asked_of.items()),
                     ("hub", contract.ask_checkpoint is not None),
                     ("reference", ask_is_possible(contract.id)),
                 )
@@ -77,9 +77,11 @@ def assemble(case: Case, settings: Settings, sink: EventSink) -> Iterator[Assemb
 
 def assembly(case: Case, workspace: Workspace, sink: EventSink) -> Assembly:
     """The team for a case in a workspace, its judge and its repair."""
-    engine_desk = workspace.for_agent("vllm", events=sink)
+    spec = recognise(case.engine, workspace, {name: known(name).folder for name in names()})
+    kind = known(spec.name)
+    engine_desk = workspace.for_agent(spec.name, events=sink)
     reference_desk = workspace.for_agent("reference", events=sink, seconds=REFERENCE_SECONDS)
-    engine = VllmAgent(lambda spec: open_engine(spec, engine_desk), workspace.store)
+    engine = EngineAgent(spec.name, lambda _: open_engine(spec, engine_desk, kind.folder), workspace.store)
     team = Team(
         engine=engine,
         hub=HubAgent(hub_source(workspace.transport, os.environ), CONTRACTS),
@@ -88,7 +90,9 @@ def assembly(case: Case, workspace: Workspace, sink: EventSink) -> Assembly:
             ReferenceAgent(lambda name: open_reference(name, reference_desk), recorded, workspace.store),
         ),
     )
-    return Assembly(team=team, judge=_judge(engine, workspace.store), repair=_repair(workspace.store))
+    return Assembly(
+        team=team, judge=_judge(engine, kind, workspace.store), repair=_repair(kind, workspace.store)
+    )
 
 
 def open_reference(name: str, workspace: Workspace) -> Tree:
@@ -111,7 +115,7 @@ def recorded(name: str) -> RecordedReference | None:
 # -- judging ---------------------------------------------------------------------------
 
 
-def _judge(engine: VllmAgent, records: Records) -> Callable[[Case, Gathered], Judgement]:
+def _judge(engine: EngineAgent, kind: EngineKnown, records: Records) -> Callable[[Case, Gathered], Judgement]:
     def judge(case: Case, gathered: Gathered) -> Judgement:
         choice = engine.choice
         findings = synthesize(gathered.answers, gathered.checkpoint)
@@ -119,14 +123,14 @@ def _judge(engine: VllmAgent, records: Records) -> Callable[[Case, Gathered], Ju
             findings=findings,
             default_runner=choice.runner if choice else None,
             default_runner_why=choice.why if choice else "the engine could not be asked",
-            pull_requests=_studied(records, case, gathered, findings),
+            pull_requests=_studied(kind, records, case, gathered, findings),
         )
 
     return judge
 
 
 def _studied(
-    records: Records, case: Case, gathered: Gathered, findings: Sequence[Finding]
+    kind: EngineKnown, records: Records, case: Case, gathered: Gathered, findings: Sequence[Finding]
 ) -> tuple[PullRequest, ...]:
     """The pull requests with what this engine makes of them, by effect."""
     checkpoint, tree = gathered.checkpoint, gathered.engine
@@ -136,7 +140,7 @@ def _studied(
         gathered.pull_requests,
         gathered.trees,
         tree,
-        ask_again(records, case, checkpoint, gathered.answers),
+        ask_again(kind, records, case, checkpoint, gathered.answers),
         {(finding.contract, finding.runner): finding.verdict for finding in findings},
         {
             (finding.contract, finding.runner): [e for e in finding.evidence if e.source == tree.source.id]
@@ -148,7 +152,7 @@ def _studied(
 # -- repairing -------------------------------------------------------------------------
 
 
-def _repair(records: Records) -> Callable[[Case, Gathered, Judgement, EventSink], Repairs]:
+def _repair(kind: EngineKnown, records: Records) -> Callable[[Case, Gathered, Judgement, EventSink], Repairs]:
     """Makes a proven patch for each broken promise on the engine's tree."""
 
     def repair(case: Case, gathered: Gathered, judgement: Judgement, sink: EventSink) -> Repairs:  # noqa: ARG001
@@ -169,7 +173,7 @@ def _repair(records: Records) -> Callable[[Case, Gathered, Judgement, EventSink]
         series = generate(
             tree,
             faults,
-            ask_again(records, case, checkpoint, gathered.answers),
+            ask_again(kind, records, case, checkpoint, gathered.answers),
             engine=f"{tree.source.id} {tree.source.revision}",
             when=tree.source.retrieved_at,
             signature=f"investigate {investigator.__version__}",
@@ -190,24 +194,17 @@ def _repair(records: Records) -> Callable[[Case, Gathered, Judgement, EventSink]
 
 
 def ask_again(
-    records: Records, case: Case, checkpoint: Checkpoint, answers: Sequence[Answer]
+    kind: EngineKnown, records: Records, case: Case, checkpoint: Checkpoint, answers: Sequence[Answer]
 ) -> Callable[[Tree], Verdicts]:
     """Puts every engine question to another tree; the other agents' answers stay as they are."""
     others = tuple(answer for answer in answers if answer.role is not Role.ENGINE)
     parsed = ParsedFiles()
 
     def verdicts(tree: Tree) -> Verdicts:
-        desk = EngineDesk(records, tree, checkpoint, case.environment, parsed)
+        desk = EngineDesk(kind, records, tree, checkpoint, case.environment, parsed)
         told = [
-            answer_of(
-                desk.put(contract, runner),
-                tree,
-                contract=contract,
-                role=Role.ENGINE,
-                agent="vllm",
-                runner=runner,
-            )
-            for contract, runner in QUESTIONS
+            answer_of(found, tree, contract=contract, role=Role.ENGINE, agent=kind.name, runner=runner)
+            for contract, runner, found in desk.every()
         ]
         found = synthesize([*told, *others], checkpoint)
         return {(finding.contract, finding.runner): finding.verdict for finding in found}

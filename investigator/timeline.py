@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 from packaging.version import InvalidVersion, Version
 
+from investigator.agents.engine import EngineDesk
 from investigator.agents.interface import AgentContext, AgentResult
 from investigator.agents.quoting import answer_of
-from investigator.agents.vllm import EngineDesk
 from investigator.case import Case
 from investigator.checkpoint import Checkpoint
+from investigator.engines.registry import EngineKnown, known
 from investigator.engines.remembered import Records
-from investigator.engines.vllm.engine import QUESTIONS
 from investigator.errors import IncompleteError, InvestigateError, NotFoundError, UsageError
 from investigator.events import EventSink, ignore
 from investigator.history import Cell, ReleaseRow, Timeline
@@ -38,13 +38,11 @@ class Background:
     answers: tuple[Answer, ...]
 
 
+@dataclass(frozen=True)
 class _NoEngine:
-    """Stands in for the engine's agent while the background is gathered."""
+    """Stands in for the engine's agent, under its name, while the background is gathered."""
 
-    @property
-    def name(self) -> str:
-        """The engine's place in the team."""
-        return "vllm"
+    name: str
 
     async def run(self, context: AgentContext) -> AgentResult:
         """Nothing."""
@@ -53,7 +51,7 @@ class _NoEngine:
 
 def background(case: Case, team: Team, sink: EventSink = ignore) -> Background:
     """The drafter's and the references' answers; blocking. Raises InvestigateError."""
-    quiet = Team(engine=_NoEngine(), hub=team.hub, others=team.others)
+    quiet = Team(engine=_NoEngine(team.engine.name), hub=team.hub, others=team.others)
     gathered = gather(case, quiet, sink)
     if gathered.checkpoint is None:
         failed = [r.error for r in gathered.reports if r.status is AgentStatus.FAILED and r.error]
@@ -99,10 +97,12 @@ def read(
     progress: Progress = lambda row: None,
 ) -> Timeline:
     """Ask every release; blocking. One that cannot be read is a row that says why."""
+    kind = known(engine)
 
     def row(release: Release) -> ReleaseRow:
         try:
-            made = ask_release(release, open_release(release.version), given, records, environment or {})
+            tree = open_release(release.version)
+            made = ask_release(kind, release, tree, given, records, environment or {})
         except NotFoundError as error:
             made = ReleaseRow(version=release.version, unread=str(error), yanked=release.yanked)
         except InvestigateError as error:
@@ -116,16 +116,19 @@ def read(
 
 
 def ask_release(
-    release: Release, tree: Tree, given: Background, records: Records, environment: dict[str, str]
+    kind: EngineKnown,
+    release: Release,
+    tree: Tree,
+    given: Background,
+    records: Records,
+    environment: dict[str, str],
 ) -> ReleaseRow:
     """One release's row. Raises what reading its files raises."""
-    desk = EngineDesk(records, tree, given.checkpoint, environment)
+    desk = EngineDesk(kind, records, tree, given.checkpoint, environment)
     choice = desk.default_runner()
     told = [
-        answer_of(
-            desk.put(contract, runner), tree, contract=contract, role=Role.ENGINE, agent="vllm", runner=runner
-        )
-        for contract, runner in QUESTIONS
+        answer_of(found, tree, contract=contract, role=Role.ENGINE, agent=kind.name, runner=runner)
+        for contract, runner, found in desk.every()
     ]
     findings = synthesize([*told, *given.answers], given.checkpoint)
     engine = {tree.source.id}

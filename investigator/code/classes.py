@@ -95,12 +95,15 @@ def is_exception(interp: Interpreter, cls: ClassValue) -> bool:
 
 
 def is_dataclass(interp: Interpreter, cls: ClassValue) -> bool:
-    """Whether ``__init__`` is made from annotated fields (by decorator or by NamedTuple)."""
+    """Whether ``__init__`` is made from annotated fields (by decorator, NamedTuple or msgspec)."""
     return any(
         isinstance(base, ClassValue)
         and any(d.partition("(")[0].split(".")[-1] in _DATACLASS_DECORATORS for d in base.decorators)
         for base in mro(interp, cls)
-    ) or any(isinstance(base, External) and base.dotted.endswith("NamedTuple") for base in mro(interp, cls))
+    ) or any(
+        isinstance(base, External) and base.dotted.endswith(("NamedTuple", "msgspec.Struct"))
+        for base in mro(interp, cls)
+    )
 
 
 def own_definitions(cls: ClassValue) -> dict[str, Definition]:

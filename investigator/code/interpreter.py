@@ -27,6 +27,7 @@ from investigator.code.syntax import Place, decorators, descendants, named, text
 from investigator.code.syntax import field as child
 from investigator.code.trace import Happening, Trace
 from investigator.code.values import (
+    ABSENT,
     BoundMethod,
     BudgetSpent,
     Builtin,
@@ -488,7 +489,10 @@ class Interpreter:
         if isinstance(owner, OneOf):
             return self.over(owner, lambda option: self.attribute(frame, node, option, name))
         if isinstance(owner, Symbol):
-            value = owner.attribute(name)
+            kept = owner.kept()
+            value = kept[name] if kept is not None and name in kept else owner.attribute(name)
+            if value is ABSENT:
+                return NotImplemented
             return self._undecided(frame, node, f".{name}") if value is NotImplemented else value
         if isinstance(owner, ModuleValue):
             return self.module_attribute(owner.module, name)
@@ -519,7 +523,7 @@ class Interpreter:
                 return classes.bind_attribute(self, frame, node, owner, value)
         if owner.made_by is not None:
             value = owner.made_by(name)
-            if value is lazy.ABSENT:
+            if value is ABSENT:
                 return NotImplemented
             if value is not NotImplemented:
                 owner.attributes[name] = value
@@ -530,6 +534,11 @@ class Interpreter:
 
     def set_attribute(self, frame: Frame, node: Node, owner: Value, name: str, value: Value) -> None:
         """``owner.name = value``. Assignments to undecided owners are dropped."""
+        kept = owner.kept() if isinstance(owner, Symbol) else None
+        if kept is not None:
+            self.journal.touch(kept)
+            kept[name] = value
+            self.note(Happening.STORE, f"{type(owner).__name__}.{name}", (owner, value), frame, node)
         if not isinstance(owner, Instance):
             return
         if owner.cls is not None:

@@ -24,6 +24,7 @@ from investigator.code.syntax import descendants, named
 from investigator.code.syntax import field as child
 from investigator.code.trace import Happening
 from investigator.code.values import (
+    ABSENT,
     Builtin,
     ClassValue,
     External,
@@ -37,8 +38,6 @@ from investigator.code.values import (
 if TYPE_CHECKING:
     from investigator.code.interpreter import Frame, Interpreter
 
-ABSENT = object()
-"""What an object's ``made_by`` gives for an attribute that surely does not exist."""
 MODULE_ATTRIBUTES = frozenset(
     [
         "training",
@@ -185,6 +184,19 @@ def value_at(
 
     given = Given(supply, names or {}, first_round)
     return evaluate(interp, _frame(interp, function, receiver, given, node.start_byte), node)
+
+
+def run_at(
+    interp: Interpreter, function: FunctionValue, statement: Node, receiver: Value, supply: Supply = nothing
+) -> None:
+    """Run one statement of a function, the variables above it worked out on demand.
+
+    For what assignments alone do not decide: a ``try`` whose handlers assign too. Raises
+    Raised or BudgetSpent.
+    """
+    from investigator.code.statements import run
+
+    run(interp, _frame(interp, function, receiver, Given(supply), statement.start_byte), statement)
 
 
 def returned(interp: Interpreter, function: FunctionValue, supply: Supply = nothing) -> Value:

@@ -306,6 +306,20 @@ class Program:
         self.consulted[EVERYTHING] = fingerprint(self.tree, everywhere)
         return self._holding(wanted, everywhere)
 
+    def among(self, needles: Iterable[str], paths: Iterable[str]) -> list[Module]:
+        """The modules among these files whose text holds every needle; no other is read.
+
+        That there is none rests on every Python file of the tree: another one may bring it.
+        """
+        near = [path for path in paths if path in self._paths]
+        for path in near:
+            self._note(path)
+        self.tree.prefetch(near)
+        found = self._holding([needle.encode() for needle in needles], near)
+        if not found:
+            self.consulted[EVERYTHING] = fingerprint(self.tree, python_files(self._paths))
+        return found
+
     def search(self, needles: Iterable[str]) -> list[Module]:
         """The modules in the whole tree whose text holds every needle."""
         return self.mentioning(list(needles), ())

@@ -192,6 +192,10 @@ class Partial:
     keywords: dict[str, Value]
 
 
+ABSENT = object()
+"""What an object gives for an attribute that surely does not exist."""
+
+
 class Symbol:
     """A value whose behaviour a question defines: a hidden state, a decoder layer.
 
@@ -199,8 +203,12 @@ class Symbol:
     """
 
     def attribute(self, name: str) -> Value:
-        """``symbol.name``."""
+        """``symbol.name``; ABSENT when it surely has no such attribute."""
         return NotImplemented
+
+    def kept(self) -> dict[str, Value] | None:
+        """Where attributes that the program sets on it are kept; None: they are dropped."""
+        return None
 
     def call(self, arguments: tuple[Value, ...], keywords: dict[str, Value]) -> Value:
         """``symbol(...)``."""

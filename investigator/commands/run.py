@@ -90,7 +90,8 @@ def command(
         log = EventLog(stream)
         with assemble(case, settings, log) as assembly:
             names = [agent.name for agent in assembly.team.agents]
-            plan_of = {contract: question.asked for contract, question in questions().items()}
+            engine = (assembly.team.engine.name,)
+            plan_of = {contract: question.asked for contract, question in questions(engine).items()}
             with show_progress(talk, names, plan_of, verbose=verbose) as show:
                 log.follow(show)
                 done = conduct(

@@ -13,13 +13,16 @@ from investigator.settings import Settings
 @click.command("timeline")
 @click.option(
     "--engine",
-    type=click.Choice(["vllm"]),
     default="vllm",
     show_default=True,
-    help="Whose releases to read.",
+    metavar="NAME",
+    help="Whose releases to read: vllm, sglang.",
 )
 @click.option(
-    "--from", "first", metavar="VERSION", default="0.20.0", show_default=True, help="First release."
+    "--from",
+    "first",
+    metavar="VERSION",
+    help="First release.  [default: the first with anything to investigate; vllm 0.20.0, sglang 0.5.11]",
 )
 @click.option("--to", "last", metavar="VERSION", help="Last release.  [default: the newest]")
 @click.option(
@@ -53,6 +56,7 @@ def command(
     settings: Settings,
 ) -> int:
     """Ask every release the same questions: first bad, fixed in, regressed, refused since."""
+    from investigator.engines.registry import known
     from investigator.events import ignore
     from investigator.reports import timeline as shown
     from investigator.sources.open import Workspace, open_release
@@ -60,6 +64,7 @@ def command(
     from investigator.timeline import background, chosen, read
 
     data, talk = consoles(settings)
+    first = first or known(engine).first
     workspace = Workspace.open(cache_dir=settings.cache_dir, offline=settings.offline)
     timelines = []
     with workspace.transport:

@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -70,22 +71,55 @@ class Workspace:
         )
 
 
-def open_engine(spec: EngineSpec, workspace: Workspace) -> Tree:
+def recognise(spec: EngineSpec, workspace: Workspace, packages: Mapping[str, str]) -> EngineSpec:
+    """The engine as named, with its name as its tree says it.
+
+    ``packages``: each known engine's name -> its import package. A release names its engine
+    itself; anything else is the engine whose package is found there. A repository that is
+    called like an engine is not opened to find out.
+    Raises UsageError when no engine is there, or several are.
+    """
+    if spec.kind is EngineKind.RELEASE:
+        return spec
+    if spec.kind is EngineKind.GIT:
+        called = re.sub(r"(\.git)?/*$", "", split_git(f"git:{spec.value}")[0]).rpartition("/")[2].lower()
+        if called in packages:
+            return replace(spec, name=called)
+    found: list[str] = []
+    error: UsageError | None = None
+    for name, package in packages.items():
+        try:
+            open_engine(replace(spec, name=name), workspace, package)
+            found.append(name)
+        except UsageError as nothing:
+            error = error or nothing
+    if len(found) > 1:
+        raise UsageError(
+            f"{spec} holds {' and '.join(found)}", f"name one package's own folder: path:.../{found[-1]}"
+        )
+    if not found:
+        assert error is not None
+        raise error
+    return replace(spec, name=found[0])
+
+
+def open_engine(spec: EngineSpec, workspace: Workspace, package: str | None = None) -> Tree:
     """The engine's files. Its source's id is the engine's name (``vllm``).
 
+    ``package``: its import package, where that is not called like the engine.
     Raises UsageError (no such release, no engine there), OfflineError, IntegrityError, SourceError.
     """
     match spec.kind:
         case EngineKind.RELEASE:
             return open_release(spec.name, spec.value, workspace)
         case EngineKind.PATH:
-            return open_folder(Path(spec.value), spec.name)
+            return open_folder(Path(spec.value), package or spec.name)
         case EngineKind.GIT:
-            return open_git(f"git:{spec.value}", workspace, id=spec.name, package=spec.name)
+            return open_git(f"git:{spec.value}", workspace, id=spec.name, package=package or spec.name)
         case EngineKind.INSTALLED:
-            return open_installation(None, spec.name)
+            return open_installation(None, package or spec.name)
         case EngineKind.PYTHON:
-            return open_installation(Path(spec.value), spec.name)
+            return open_installation(Path(spec.value), package or spec.name)
 
 
 def open_release(name: str, version: str, workspace: Workspace) -> Tree:

@@ -50,5 +50,7 @@ def install(monkeypatch, made: Assembly) -> None:
         yield made
 
     team.assemble = assemble
-    team.questions = lambda: {"target-layer-offset": Question("id k taps decoder layer k", ("vllm", "hub"))}
+    team.questions = lambda engines=(): {
+        "target-layer-offset": Question("id k taps decoder layer k", ("vllm", "hub"))
+    }
     monkeypatch.setitem(sys.modules, "investigator.team", team)

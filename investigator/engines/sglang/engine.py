@@ -39,6 +39,6 @@ class SglangEngine:
         """Every (contract, runner) pair that can be asked."""
         return QUESTIONS
 
-    def ask(self, contract: str, runner: Runner | None) -> Told:  # noqa: ARG002
+    def ask(self, contract: str, runner: Runner | None) -> Told:
         """Put one contract's question. Raises KeyError for a contract not among ``questions``."""
         return _ANSWERS[contract](self._world)

@@ -1,0 +1,147 @@
+"""The agent that reads an engine: opens its tree and puts every contract's question."""
+
+from collections.abc import Callable, Iterator, Mapping
+
+import anyio
+
+from investigator.agents.interface import AgentContext, AgentResult
+from investigator.agents.quoting import answer_of
+from investigator.case import EngineSpec
+from investigator.checkpoint import Checkpoint
+from investigator.code.program import ParsedFiles, Program
+from investigator.engines.interface import Engine, RunnerChoice, Told
+from investigator.engines.registry import EngineKnown, known, reading_code_of
+from investigator.engines.remembered import Records, as_choice, as_told, told
+from investigator.errors import InvestigateError
+from investigator.events import EventKind
+from investigator.model import Answer, NotChecked, NotKnown, Role, Runner
+from investigator.sources.interface import Tree
+
+OpenTree = Callable[[EngineSpec], Tree]
+
+
+class EngineAgent:
+    """Reads one tree of one engine, every runner it has, with the checkpoint's own numbers.
+
+    ``name``: the engine's, as the registry has it.
+    """
+
+    def __init__(self, name: str, open_tree: OpenTree, records: Records) -> None:
+        self._engine = known(name)
+        self._open = open_tree
+        self._records = records
+        self.choice: RunnerChoice | None = None
+        """Which runner the case uses, once the agent has finished."""
+
+    @property
+    def name(self) -> str:
+        """Its name in logs, reports and answers."""
+        return self._engine.name
+
+    async def run(self, context: AgentContext) -> AgentResult:
+        """Open the tree, wait for the checkpoint, put the questions."""
+        tree = await anyio.to_thread.run_sync(self._open, context.case.engine, abandon_on_cancel=True)
+        context.engine.keep(tree)
+        context.event(EventKind.FETCHED, source=tree.source.id, what=tree.source.name)
+        try:
+            checkpoint = await context.checkpoint.wait()
+        except InvestigateError as error:
+            return AgentResult(
+                sources=(tree.source,),
+                trees={tree.source.id: tree},
+                missing=f"no questions were put, since the checkpoint could not be read: {error}",
+            )
+        return await anyio.to_thread.run_sync(self._ask, context, tree, checkpoint, abandon_on_cancel=True)
+
+    def _ask(self, context: AgentContext, tree: Tree, checkpoint: Checkpoint) -> AgentResult:
+        searches: list[str] = []
+        desk = EngineDesk(
+            self._engine,
+            self._records,
+            tree,
+            checkpoint,
+            context.case.environment,
+            on_full_search=searches.append,
+        )
+        self.choice = desk.default_runner()
+        answers: list[Answer] = []
+        for contract, runner in self._engine.questions:
+            context.event(EventKind.ASKED, contract=contract, runner=_word(runner))
+            found = desk.put(contract, runner)
+            answers.append(
+                answer_of(found, tree, contract=contract, role=Role.ENGINE, agent=self.name, runner=runner)
+            )
+            known = not isinstance(found.outcome, NotKnown)
+            context.event(EventKind.ANSWERED, contract=contract, runner=_word(runner), known=known)
+        for what in dict.fromkeys(searches):
+            context.event(EventKind.FETCHED, source=tree.source.id, searched=what)
+        return AgentResult(
+            answers=tuple(answers),
+            sources=(tree.source,),
+            trees={tree.source.id: tree},
+            not_checked=tuple(
+                NotChecked(what=f"{a.contract}{_on(a.runner)} in {tree.source.name}", why=a.outcome.reason)
+                for a in answers
+                if isinstance(a.outcome, NotKnown)
+            ),
+        )
+
+
+class EngineDesk:
+    """Puts questions to one tree of an engine, the kept answers first.
+
+    ``parsed`` may be shared by desks for trees that hold mostly the same files.
+    """
+
+    def __init__(
+        self,
+        engine: EngineKnown,
+        records: Records,
+        tree: Tree,
+        checkpoint: Checkpoint,
+        environment: Mapping[str, str],
+        parsed: ParsedFiles | None = None,
+        on_full_search: Callable[[str], None] | None = None,
+    ) -> None:
+        self._engine = engine
+        self._records = records
+        self._tree = tree
+        self._program = Program(tree, parsed=parsed, on_full_search=on_full_search)
+        self._checkpoint = checkpoint
+        self._environment = environment
+        self._near = False
+
+    def default_runner(self) -> RunnerChoice:
+        """Which runner the case uses."""
+        return as_choice(self._ask("runner-choice", lambda engine: as_told(engine.default_runner())))
+
+    def put(self, contract: str, runner: Runner | None) -> Told:
+        """One contract's question on one runner."""
+        return self._ask(f"{contract}/{_word(runner)}", lambda engine: engine.ask(contract, runner))
+
+    def every(self) -> Iterator[tuple[str, Runner | None, Told]]:
+        """Every question that the engine can be asked, with its answer."""
+        for contract, runner in self._engine.questions:
+            yield contract, runner, self.put(contract, runner)
+
+    def _ask(self, question: str, put: Callable[[Engine], Told]) -> Told:
+        """Any question, under a name of its own."""
+
+        def afresh() -> tuple[Told, dict[str, str]]:
+            if not self._near:
+                self._tree.prefetch(self._engine.hints)
+                self._near = True
+            program = self._program.view()
+            found = put(self._engine.make(program, self._checkpoint, self._environment))
+            return found, program.consulted
+
+        name = f"{self._engine.name}{reading_code_of(self._engine.name)}/{question}"
+        return told(self._records, self._tree, self._checkpoint, name, self._environment, afresh)
+
+
+def _word(runner: Runner | None) -> str | None:
+    return runner.value if runner else None
+
+
+def _on(runner: Runner | None) -> str:
+    return f" on runner {runner.value}" if runner else ""

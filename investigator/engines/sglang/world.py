@@ -1,0 +1,248 @@
+"""The objects that SGLang's code is handed: configs made of the checkpoint's own numbers.
+
+``ServerArgs``, ``ModelConfig`` and the speculative algorithm are made of the real classes of
+the release under investigation; only what the case fixes is set. What is taken for granted
+about the deployment is in ``ASSUMPTIONS``, and is reported.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from investigator.checkpoint import Checkpoint, ModelConfig
+from investigator.code.interpreter import Frame, Interpreter, Native
+from investigator.code.program import Program
+from investigator.code.values import ClassValue, Instance, TracedList, Unknown, Value
+from investigator.engines.finding import class_named
+from investigator.engines.sglang import roles
+from investigator.engines.vllm.world import config_object
+from investigator.model import Json
+
+ASSUMPTIONS = (
+    "one CUDA GPU; no tensor, pipeline, data or context parallelism, no offloading",
+    "server arguments at their defaults except those the case names",
+)
+ALGORITHMS = {"dflash": "DFLASH", "eagle3": "EAGLE3", "eagle": "EAGLE", "dspark": "DSPARK", "mtp": "NEXTN"}
+"""The speculative method -> what ``--speculative-algorithm`` calls it."""
+SPEC_INFO = "sglang/srt/speculative/spec_info.py"
+SERVER_ARGS = "sglang/srt/server_args.py"
+MODEL_CONFIG = "sglang/srt/configs/model_config.py"
+CONSTANTS: dict[str, Value] = {
+    "_is_cuda": True,
+    "_is_cpu": False,
+    "_is_hip": False,
+    "_is_npu": False,
+    "_is_xpu": False,
+    "_is_musa": False,
+    "_use_aiter": False,
+    "_is_gfx95_supported": False,
+    "_is_cpu_amx_available": False,
+}
+"""Module-level names that say what the machine is: one CUDA GPU."""
+
+
+@dataclass(frozen=True)
+class World:
+    """One engine tree and one checkpoint; makes fresh objects for each question."""
+
+    program: Program
+    checkpoint: Checkpoint
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    def start(
+        self, *, follow: frozenset[str] = frozenset(), natives: Mapping[str, Native] | None = None
+    ) -> "Session":
+        """An interpreter in this world."""
+        interp = Interpreter(
+            self.program,
+            follow=follow,
+            natives={**_NATIVES, **(natives or {})},
+            constants=CONSTANTS,
+            environment=self.environment,
+        )
+        return Session(interp, self)
+
+    @property
+    def identity(self) -> str:
+        """Tells worlds over one tree apart: a hash of the checkpoint and the environment."""
+        text = f"{self.checkpoint!r} {sorted(self.environment.items())!r}"
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+class Session:
+    """The objects of one question."""
+
+    def __init__(self, interp: Interpreter, world: World) -> None:
+        self.interp = interp
+        self.world = world
+        checkpoint = world.checkpoint
+        self.draft_config = self._config(checkpoint.draft, "draft config")
+        self.target_config = (
+            self._config(checkpoint.target, "target config")
+            if checkpoint.target is not None
+            else Instance(None, {}, complete=False, label="target config")
+        )
+        self.target_config.attributes.setdefault("encoder_only", False)
+        self.target_config.attributes.setdefault("language_only", False)
+        text = self.target_config.attributes.get("text_config")
+        self.target_text_config = text if isinstance(text, Instance) else self.target_config
+        self.algorithm = self._algorithm()
+        self.server_args = self._server_args()
+        self.model_config = self._model_config(
+            self.target_config, self.target_text_config, "target model config"
+        )
+        self.draft_model_config = self._model_config(
+            self.draft_config, self.draft_config, "draft model config"
+        )
+        interp.natives["ModelConfig.from_server_args"] = self._from_server_args
+        interp.natives["_build_model_config"] = self._from_server_args
+        for name in ("get_server_args", "get_global_server_args", "get_spec"):
+            interp.natives.setdefault(name, lambda *_: self.server_args)
+
+    def supply(self, name: str, annotation: str) -> Value:
+        """What a parameter of one of the engine's functions holds, by its name."""
+        given: dict[str, Value] = {
+            "server_args": self.server_args,
+            "model_config": self.model_config,
+            "spec_algorithm": self.algorithm,
+            "is_draft_worker": False,
+            "quant_config": None,
+            "prefix": "",
+        }
+        return given.get(name, NotImplemented)
+
+    def layers(self) -> int | None:
+        """How many decoder layers the target has."""
+        count = self.target_text_config.attributes.get("num_hidden_layers")
+        return count if isinstance(count, int) else self.world.checkpoint.num_target_layers
+
+    def frame(self, cls: ClassValue) -> Frame:
+        """A frame at a class's module: to ask objects for attributes from."""
+        return Frame(self.interp.globals_of(cls.module))
+
+    def _config(self, model: ModelConfig, label: str) -> Instance:
+        """A config as Hugging Face or the engine makes it: the engine's own class, where it has one
+        for the model type, brings properties."""
+        made = config_object(model.normalised, label, model.complete)
+        for config, values in ((made, model.normalised), *_nested(made, model.normalised)):
+            kind = values.get("model_type")
+            config.cls = roles.config_class(self.interp, kind) if isinstance(kind, str) else None
+        return made
+
+    def _algorithm(self) -> Value:
+        name = ALGORITHMS.get(self.world.checkpoint.method, self.world.checkpoint.method.upper())
+        cls = class_named(self.interp, "SpeculativeAlgorithm", SPEC_INFO)
+        if cls is None:
+            return Unknown("no class SpeculativeAlgorithm was found")
+        factory = self.interp.attribute(self.frame(cls), cls.node, cls, "from_string")
+        return self.interp.call(self.frame(cls), cls.node, factory, (name,), {})
+
+    def _server_args(self) -> Instance:
+        cls = class_named(self.interp, "ServerArgs", SERVER_ARGS)
+        checkpoint = self.world.checkpoint
+        return Instance(
+            cls,
+            {
+                "speculative_algorithm": ALGORITHMS.get(checkpoint.method),
+                "speculative_draft_model_path": checkpoint.draft.repo,
+                "speculative_draft_model_revision": None,
+                "speculative_draft_attention_backend": None,
+                "model_path": checkpoint.target.repo if checkpoint.target is not None else "target",
+                "tp_size": 1,
+                "pp_size": 1,
+                "dp_size": 1,
+                "device": "cuda",
+            },
+            complete=False,
+            label="server args",
+        )
+
+    def _model_config(self, config: Instance, text_config: Instance, label: str) -> Instance:
+        cls = class_named(self.interp, "ModelConfig", MODEL_CONFIG)
+        layers = text_config.attributes.get("num_hidden_layers", NotImplemented)
+        known: dict[str, Value] = {"hf_config": config, "hf_text_config": text_config}
+        if layers is not NotImplemented:
+            known |= {"num_hidden_layers": layers, "num_attention_layers": layers}
+        known["num_nextn_predict_layers"] = text_config.attributes.get("num_nextn_predict_layers")
+        return Instance(cls, known, complete=False, label=label)
+
+    def _from_server_args(
+        self, interp: Interpreter, args: tuple[Value, ...], kwargs: dict[str, Value]
+    ) -> Value:
+        """``ModelConfig.from_server_args(server_args, is_draft_model=...)``."""
+        return self.draft_model_config if kwargs.get("is_draft_model") is True else self.model_config
+
+
+def _nested(made: Instance, values: Mapping[str, Json]) -> list[tuple[Instance, Mapping[str, Json]]]:
+    found = []
+    for key, inner in made.attributes.items():
+        part = values.get(key)
+        if isinstance(inner, Instance) and isinstance(part, Mapping):
+            found.append((inner, part))
+    return found
+
+
+def architectures(model: ModelConfig | None) -> list[str]:
+    """The architectures that a config names; empty when it is not known."""
+    value = model.raw.get("architectures") if model is not None else None
+    return (
+        TracedList(item for item in value if isinstance(item, str)) if isinstance(value, list | tuple) else []
+    )
+
+
+def _fixed(**attributes: Value) -> Native:
+    """A function that gives an object with these attributes."""
+    return lambda *_: Instance(None, dict(attributes), complete=False)
+
+
+_RANK: dict[str, Value] = {
+    "is_first_rank": True,
+    "is_last_rank": True,
+    "world_size": 1,
+    "rank_in_group": 0,
+    "rank": 0,
+}
+_PARALLEL: dict[str, Value] = {
+    "tp_size": 1,
+    "tp_rank": 0,
+    "pp_size": 1,
+    "pp_rank": 0,
+    "dp_size": 1,
+    "attn_tp_size": 1,
+    "attn_tp_rank": 0,
+    "attn_dp_size": 1,
+    "attn_dcp_size": 1,
+    "moe_ep_size": 1,
+    "enable_dp_lm_head": False,
+    "enable_dp_attention": False,
+}
+
+
+def _parallel() -> Value:
+    groups = {name: Instance(None, dict(_RANK), complete=False) for name in ("pp_group", "tp_group")}
+    return Instance(None, {**_PARALLEL, **groups}, complete=False)
+
+
+_NATIVES: dict[str, Native] = {
+    "get_pp_group": _fixed(**_RANK),
+    "get_tp_group": _fixed(**_RANK),
+    "get_attention_tp_group": _fixed(**_RANK),
+    "get_parallel": lambda *_: _parallel(),
+    "get_forward": _fixed(sp_active=False),
+    "get_attn_tp_context": _fixed(
+        input_scattered=False, is_dsa=False, is_nsa=False, allow_input_scattered=False
+    ),
+    "get_tensor_model_parallel_world_size": lambda *_: 1,
+    "get_tensor_model_parallel_rank": lambda *_: 0,
+    "get_attention_tp_size": lambda *_: 1,
+    "get_attention_tp_rank": lambda *_: 0,
+    "get_attention_dp_size": lambda *_: 1,
+    "get_moe_expert_parallel_world_size": lambda *_: 1,
+    "is_dp_attention_enabled": lambda *_: False,
+    "is_npu": lambda *_: False,
+    "is_hip": lambda *_: False,
+    "is_cpu": lambda *_: False,
+    "is_xpu": lambda *_: False,
+    "is_musa": lambda *_: False,
+    "is_cuda": lambda *_: True,
+}
