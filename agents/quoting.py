@@ -1,6 +1,6 @@
 """From an engine's or a reference's answer to the answer that a report can print."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from investigator.engines.interface import Step, Told
 from investigator.model import Answer, Evidence, NotChecked, Role, Runner
@@ -13,6 +13,7 @@ def answer_of(
     told: Told, tree: Tree, *, contract: str, role: Role, agent: str, runner: Runner | None = None
 ) -> Answer:
     """The answer, each step's lines quoted from the tree."""
+    texts = {path: _lines(tree.read(path)) for path in {step.place.path for step in told.steps}}
     return Answer(
         contract=contract,
         role=role,
@@ -20,24 +21,28 @@ def answer_of(
         source=tree.source.id,
         outcome=told.outcome,
         runner=runner,
-        evidence=tuple(quoted(step, tree) for step in told.steps),
+        evidence=tuple(quoted(step, tree.source.id, texts[step.place.path]) for step in told.steps),
         assumptions=told.assumptions,
         note=told.note,
         live=told.live,
     )
 
 
-def quoted(step: Step, tree: Tree) -> Evidence:
-    """The lines of one step, at most three."""
+def _lines(text: bytes) -> list[bytes]:
+    """Lines as a parser counts them: a lone carriage return ends none."""
+    return [line.removesuffix(b"\r") for line in text.split(b"\n")]
+
+
+def quoted(step: Step, source: str, lines: Sequence[bytes]) -> Evidence:
+    """The lines of one step, at most three, out of its file's ``lines``."""
     place = step.place
     last = min(place.end_line, place.line + MOST_LINES - 1)
-    lines = tree.read(place.path).splitlines()[place.line - 1 : last]
     return Evidence(
-        source=tree.source.id,
+        source=source,
         path=place.path,
         line=place.line,
         end_line=last,
-        quote="\n".join(line.decode("utf-8", "replace") for line in lines),
+        quote="\n".join(line.decode("utf-8", "replace") for line in lines[place.line - 1 : last]),
         role=step.role,
     )
 

@@ -5,6 +5,7 @@ A reference that cannot be reached is answered for by its snapshot, which holds 
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache, partial
 
 import anyio
 
@@ -14,7 +15,7 @@ from investigator.checkpoint import Checkpoint
 from investigator.code.program import Program
 from investigator.contracts.registry import CONTRACTS
 from investigator.engines.interface import Told
-from investigator.engines.remembered import Records, told
+from investigator.engines.remembered import Memory, Records
 from investigator.errors import InvestigateError
 from investigator.events import EventKind
 from investigator.model import Answer, Known, NotChecked, Role
@@ -102,19 +103,18 @@ class ReferenceAgent:
         )
 
     def _put(self, tree: Tree, checkpoint: Checkpoint) -> Iterator[tuple[str, Told]]:
+        memory = Memory(self._records, checkpoint, {}).of(tree)
+        whole = cache(lambda: Program(tree))
+
+        def afresh(contract: str) -> tuple[Told, dict[str, str]]:
+            program = whole().view()
+            found = ask(contract, program, checkpoint)
+            assert found is not None
+            return found, program.consulted
+
         for contract in CONTRACTS:
-
-            def afresh(contract_id: str = contract.id) -> tuple[Told, dict[str, str]]:
-                program = Program(tree)
-                found = ask(contract_id, program, checkpoint)
-                assert found is not None
-                return found, program.consulted
-
             if ask_is_possible(contract.id):
-                yield (
-                    contract.id,
-                    told(self._records, tree, checkpoint, f"reference/{contract.id}", {}, afresh),
-                )
+                yield contract.id, memory.told(f"reference/{contract.id}", partial(afresh, contract.id))
 
     @staticmethod
     def _put_recorded(found: Tree | RecordedReference, checkpoint: Checkpoint) -> Iterator[tuple[str, Told]]:

@@ -9,9 +9,10 @@ wherever none of its files changed.
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Protocol
 
@@ -51,6 +52,81 @@ class NoRecords:
         """Dropped."""
 
 
+class Memory:
+    """The kept answers about one checkpoint under given engine variables; shared by threads.
+
+    Each question's record is read once and written whole, with what other trees added to it in
+    the meantime; another process that writes the same record at the same moment may cost an
+    answer, which is then asked for again.
+    """
+
+    def __init__(self, records: Records, checkpoint: Checkpoint, environment: Mapping[str, str]) -> None:
+        self._records = records
+        facts = json.dumps([asdict(checkpoint), dict(environment)], sort_keys=True, default=str)
+        self._facts = f"{reading_code()}\0{facts}"
+        self._entries: dict[str, list[Mapping[str, Json]]] = {}
+        self._lock = threading.Lock()
+
+    def of(self, tree: Tree) -> "TreeMemory":
+        """What is remembered of one tree."""
+        return TreeMemory(self, tree)
+
+    def entries(self, question: str) -> Sequence[Mapping[str, Json]]:
+        """Every kept answer to a question: its ``files`` (path -> sha256) and what was ``told``."""
+        with self._lock:
+            return self._read(question)
+
+    def keep(self, question: str, entry: Mapping[str, Json]) -> None:
+        """Keep one more answer to a question, the newest first."""
+        with self._lock:
+            entries = [entry, *self._read(question)][:MOST_ENTRIES]
+            self._entries[question] = entries
+            self._records.keep("answers", self._key(question), list(entries))
+
+    def _read(self, question: str) -> list[Mapping[str, Json]]:
+        if question not in self._entries:
+            self._entries[question] = _entries(self._records.record("answers", self._key(question)))
+        return self._entries[question]
+
+    def _key(self, question: str) -> str:
+        return hashlib.sha256(f"{self._facts}\0{question}".encode()).hexdigest()
+
+
+class TreeMemory:
+    """The kept answers of one tree: those whose files are the same there."""
+
+    def __init__(self, memory: Memory, tree: Tree) -> None:
+        self._memory = memory
+        self._tree = tree
+
+    def told(self, question: str, ask: Callable[[], tuple[Told, Mapping[str, str]]]) -> Told:
+        """The kept answer to ``question`` where its files are unchanged; else ``ask()``, kept.
+
+        ``ask`` gives the answer and the files it rests on (path -> sha256, "" for absent).
+        """
+        for entry in self._memory.entries(question):
+            files = entry["files"]
+            assert isinstance(files, Mapping)
+            if all(self._is_unchanged(path, str(digest)) for path, digest in files.items()):
+                return _told(entry["told"])
+        answer, rests_on = ask()
+        self._memory.keep(question, {"files": dict(rests_on), "told": _json(answer)})
+        return answer
+
+    def _is_unchanged(self, path: str, digest: str) -> bool:
+        if path == EVERYTHING:
+            return self._everything == digest
+        return self._tree.digest(path) == digest if path in self._present else digest == ""
+
+    @cached_property
+    def _present(self) -> frozenset[str]:
+        return frozenset(self._tree.paths())
+
+    @cached_property
+    def _everything(self) -> str:
+        return fingerprint(self._tree, python_files(self._present))
+
+
 def told(
     records: Records,
     tree: Tree,
@@ -59,22 +135,8 @@ def told(
     environment: Mapping[str, str],
     ask: Callable[[], tuple[Told, Mapping[str, str]]],
 ) -> Told:
-    """The kept answer to ``question`` where its files are unchanged; else ``ask()`` and keep it.
-
-    ``ask`` gives the answer and the files it rests on (path -> sha256, "" for absent).
-    """
-    key = _key(checkpoint, question, environment)
-    entries = _entries(records.record("answers", key))
-    present = frozenset(tree.paths()) if entries else frozenset()
-    for entry in entries:
-        files = entry["files"]
-        assert isinstance(files, Mapping)
-        if all(_unchanged(tree, present, path, str(digest)) for path, digest in files.items()):
-            return _told(entry["told"])
-    answer, files = ask()
-    kept: list[Json] = [{"files": dict(files), "told": _json(answer)}, *entries]
-    records.keep("answers", key, kept[:MOST_ENTRIES])
-    return answer
+    """One question to one tree; see :meth:`TreeMemory.told`."""
+    return Memory(records, checkpoint, environment).of(tree).told(question, ask)
 
 
 def as_told(choice: RunnerChoice) -> Told:
@@ -101,17 +163,6 @@ def reading_code() -> str:
         for path in sorted((root / room).rglob("*.py")):
             digest.update(path.read_bytes())
     return digest.hexdigest()
-
-
-def _key(checkpoint: Checkpoint, question: str, environment: Mapping[str, str]) -> str:
-    facts = json.dumps([asdict(checkpoint), dict(environment)], sort_keys=True, default=str)
-    return hashlib.sha256(f"{reading_code()}\0{question}\0{facts}".encode()).hexdigest()
-
-
-def _unchanged(tree: Tree, present: frozenset[str], path: str, digest: str) -> bool:
-    if path == EVERYTHING:
-        return fingerprint(tree, python_files(present)) == digest
-    return tree.digest(path) == digest if path in present else digest == ""
 
 
 def _entries(record: Json | None) -> list[Mapping[str, Json]]:
