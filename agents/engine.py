@@ -1,6 +1,7 @@
 """The agent that reads an engine: opens its tree and puts every contract's question."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
+from functools import cached_property
 
 import anyio
 
@@ -11,7 +12,7 @@ from investigator.checkpoint import Checkpoint
 from investigator.code.program import ParsedFiles, Program
 from investigator.engines.interface import Engine, RunnerChoice, Told
 from investigator.engines.registry import EngineKnown, known, reading_code_of
-from investigator.engines.remembered import Records, as_choice, as_told, told
+from investigator.engines.remembered import Memory, Records, as_choice, as_told
 from investigator.errors import InvestigateError
 from investigator.events import EventKind
 from investigator.model import Answer, NotChecked, NotKnown, Role, Runner
@@ -55,14 +56,8 @@ class EngineAgent:
 
     def _ask(self, context: AgentContext, tree: Tree, checkpoint: Checkpoint) -> AgentResult:
         searches: list[str] = []
-        desk = EngineDesk(
-            self._engine,
-            self._records,
-            tree,
-            checkpoint,
-            context.case.environment,
-            on_full_search=searches.append,
-        )
+        memory = Memory(self._records, checkpoint, context.case.environment)
+        desk = EngineDesk(self._engine, memory, tree, on_full_search=searches.append)
         self.choice = desk.default_runner()
         answers: list[Answer] = []
         for contract, runner in self._engine.questions:
@@ -88,7 +83,7 @@ class EngineAgent:
 
 
 class EngineDesk:
-    """Puts questions to one tree of an engine, the kept answers first.
+    """Puts questions about the checkpoint of ``memory`` to one tree of an engine, kept answers first.
 
     ``parsed`` may be shared by desks for trees that hold mostly the same files.
     """
@@ -96,20 +91,17 @@ class EngineDesk:
     def __init__(
         self,
         engine: EngineKnown,
-        records: Records,
+        memory: Memory,
         tree: Tree,
-        checkpoint: Checkpoint,
-        environment: Mapping[str, str],
         parsed: ParsedFiles | None = None,
         on_full_search: Callable[[str], None] | None = None,
     ) -> None:
         self._engine = engine
-        self._records = records
+        self._memory = memory
+        self._remembered = memory.of(tree)
         self._tree = tree
-        self._program = Program(tree, parsed=parsed, on_full_search=on_full_search)
-        self._checkpoint = checkpoint
-        self._environment = environment
-        self._near = False
+        self._parsed = parsed
+        self._on_full_search = on_full_search
 
     def default_runner(self) -> RunnerChoice:
         """Which runner the case uses."""
@@ -128,15 +120,18 @@ class EngineDesk:
         """Any question, under a name of its own."""
 
         def afresh() -> tuple[Told, dict[str, str]]:
-            if not self._near:
-                self._tree.prefetch(self._engine.hints)
-                self._near = True
             program = self._program.view()
-            found = put(self._engine.make(program, self._checkpoint, self._environment))
+            found = put(self._engine.make(program, self._memory.checkpoint, self._memory.environment))
             return found, program.consulted
 
         name = f"{self._engine.name}{reading_code_of(self._engine.name)}/{question}"
-        return told(self._records, self._tree, self._checkpoint, name, self._environment, afresh)
+        return self._remembered.told(name, afresh)
+
+    @cached_property
+    def _program(self) -> Program:
+        """The tree to follow values in, its likely files near; made when a question is asked anew."""
+        self._tree.prefetch(self._engine.hints)
+        return Program(self._tree, parsed=self._parsed, on_full_search=self._on_full_search)
 
 
 def _word(runner: Runner | None) -> str | None:

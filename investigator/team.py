@@ -7,7 +7,7 @@ patches room all at once.
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 
 import investigator
@@ -22,7 +22,7 @@ from investigator.code.program import ParsedFiles
 from investigator.conduct import Assembly, Judgement, Repairs
 from investigator.contracts.registry import CONTRACTS
 from investigator.engines.registry import OWN, EngineKnown, known, names
-from investigator.engines.remembered import Records
+from investigator.engines.remembered import Memory, Records
 from investigator.events import EventSink
 from investigator.model import Answer, Finding, NotChecked, PullRequest, Role, Verdict
 from investigator.patches.verify import Verdicts
@@ -198,12 +198,20 @@ def ask_again(
 ) -> Callable[[Tree], Verdicts]:
     """Puts every engine question to another tree; the other agents' answers stay as they are."""
     others = tuple(answer for answer in answers if answer.role is not Role.ENGINE)
+    memory = Memory(records, checkpoint, case.environment)
     parsed = ParsedFiles()
 
     def verdicts(tree: Tree) -> Verdicts:
-        desk = EngineDesk(kind, records, tree, checkpoint, case.environment, parsed)
+        desk = EngineDesk(kind, memory, tree, parsed)
         told = [
-            answer_of(found, tree, contract=contract, role=Role.ENGINE, agent=kind.name, runner=runner)
+            answer_of(
+                replace(found, steps=()),  # nothing is quoted from a tree that is only tried out
+                tree,
+                contract=contract,
+                role=Role.ENGINE,
+                agent=kind.name,
+                runner=runner,
+            )
             for contract, runner, found in desk.every()
         ]
         found = synthesize([*told, *others], checkpoint)

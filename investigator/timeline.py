@@ -16,8 +16,8 @@ from investigator.agents.quoting import answer_of
 from investigator.case import Case
 from investigator.checkpoint import Checkpoint
 from investigator.engines.registry import EngineKnown, known
-from investigator.engines.remembered import Records
-from investigator.errors import IncompleteError, InvestigateError, NotFoundError, UsageError
+from investigator.engines.remembered import Memory, Records
+from investigator.errors import IncompleteError, InvestigateError, UsageError
 from investigator.events import EventSink, ignore
 from investigator.history import Cell, ReleaseRow, Timeline
 from investigator.model import AgentStatus, Answer, Role
@@ -98,15 +98,14 @@ def read(
 ) -> Timeline:
     """Ask every release; blocking. One that cannot be read is a row that says why."""
     kind = known(engine)
+    memory = Memory(records, given.checkpoint, environment or {})
 
     def row(release: Release) -> ReleaseRow:
         try:
             tree = open_release(release.version)
-            made = ask_release(kind, release, tree, given, records, environment or {})
-        except NotFoundError as error:
-            made = ReleaseRow(version=release.version, unread=str(error), yanked=release.yanked)
+            made = ask_release(kind, release, tree, given, memory)
         except InvestigateError as error:
-            made = ReleaseRow(version=release.version, unread=f"{error}", yanked=release.yanked)
+            made = ReleaseRow(version=release.version, unread=str(error), yanked=release.yanked)
         progress(made)
         return made
 
@@ -120,11 +119,10 @@ def ask_release(
     release: Release,
     tree: Tree,
     given: Background,
-    records: Records,
-    environment: dict[str, str],
+    memory: Memory,
 ) -> ReleaseRow:
     """One release's row. Raises what reading its files raises."""
-    desk = EngineDesk(kind, records, tree, given.checkpoint, environment)
+    desk = EngineDesk(kind, memory, tree)
     choice = desk.default_runner()
     told = [
         answer_of(found, tree, contract=contract, role=Role.ENGINE, agent=kind.name, runner=runner)

@@ -61,6 +61,8 @@ class Memory:
     """
 
     def __init__(self, records: Records, checkpoint: Checkpoint, environment: Mapping[str, str]) -> None:
+        self.checkpoint = checkpoint
+        self.environment = environment
         self._records = records
         facts = json.dumps([asdict(checkpoint), dict(environment)], sort_keys=True, default=str)
         self._facts = f"{reading_code()}\0{facts}"
@@ -125,18 +127,6 @@ class TreeMemory:
     @cached_property
     def _everything(self) -> str:
         return fingerprint(self._tree, python_files(self._present))
-
-
-def told(
-    records: Records,
-    tree: Tree,
-    checkpoint: Checkpoint,
-    question: str,
-    environment: Mapping[str, str],
-    ask: Callable[[], tuple[Told, Mapping[str, str]]],
-) -> Told:
-    """One question to one tree; see :meth:`TreeMemory.told`."""
-    return Memory(records, checkpoint, environment).of(tree).told(question, ask)
 
 
 def as_told(choice: RunnerChoice) -> Told:
