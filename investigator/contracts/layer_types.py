@@ -61,4 +61,5 @@ CONTRACT = Contract(
     ask_checkpoint=_ask,
     compare=_compare,
     applies=_applies,
+    needs_reference=False,  # the checkpoint's own keys are the promise; the reference only agrees
 )

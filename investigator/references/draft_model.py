@@ -1,6 +1,6 @@
 """A reference's draft model, built with the checkpoint's config: its layers' attentions, itself."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from investigator.checkpoint import Checkpoint
@@ -8,6 +8,7 @@ from investigator.code.interpreter import Interpreter
 from investigator.code.program import Program
 from investigator.code.values import ClassValue, Instance, Unknown, Value
 from investigator.engines.vllm.world import config_object
+from investigator.model import Json
 
 
 @dataclass(frozen=True)
@@ -29,12 +30,29 @@ def build(program: Program, checkpoint: Checkpoint) -> DraftModel | Unknown:
             cls = interp.global_name(module, name)
             if not isinstance(cls, ClassValue):
                 continue
-            config = config_object(checkpoint.draft.normalised, "draft config", checkpoint.draft.complete)
+            config = config_object(_config(checkpoint), "draft config", checkpoint.draft.complete)
             model = interp.construct(cls, (config,), {}, None)
             found = tuple(_holding(model, ("sliding_window",)))
             if found and isinstance(model, Instance):
                 return DraftModel(interp, model, found)
     return Unknown(f"no draft model class {' or '.join(architectures) or 'DFlashDraftModel'} was found")
+
+
+def _config(checkpoint: Checkpoint) -> Mapping[str, Json]:
+    """The config in the layout that the reference reads; a speculators file is laid out anew."""
+    values = checkpoint.draft.normalised
+    inner = values.get("transformer_layer_config")
+    if checkpoint.layout != "speculators" or not isinstance(inner, Mapping):
+        return values
+    named: dict[str, Json] = {"mask_token_id": checkpoint.mask_token_id}
+    if checkpoint.target_layer_ids is not None:
+        named["target_layer_ids"] = list(checkpoint.target_layer_ids)
+    return {
+        **inner,
+        "dflash_config": named,
+        "block_size": checkpoint.block_size,
+        "num_target_layers": checkpoint.num_target_layers,
+    }
 
 
 def _holding(model: Value, wanted: tuple[str, ...]) -> Iterator[Instance]:

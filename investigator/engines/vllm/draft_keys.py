@@ -9,8 +9,8 @@ from investigator.code.trace import Event, Happening
 from investigator.code.values import (
     BudgetSpent,
     FunctionValue,
-    Instance,
     Raised,
+    Unknown,
     Value,
     find_unknown,
 )
@@ -132,14 +132,14 @@ def vocab_mapping(world: World, runner: Runner) -> Told:
     )
     if stored is None:
         return Told(outcome=NotKnown(draft.unknown or "no map of vocabularies was seen made or left out"))
-    value = stored.value[1]
+    owner = stored.value[0]
+    value = owner.attributes["draft_id_to_target_id"]
     step = Step(stored.place, "the map of vocabularies is decided")
-    truth = False if value is None else True if isinstance(value, Instance) else None
-    if truth is None and find_unknown(value) is not None and "Parameter" in str(find_unknown(value)):
-        truth = True
-    if truth is None:
-        return Told(outcome=NotKnown(f"the map: {find_unknown(value)}"), steps=(step,))
-    return Told(outcome=Known(truth), steps=(step,))
+    if value is None:
+        return Told(outcome=Known(False), steps=(step,))
+    if isinstance(value, Unknown) and "torch.nn.Parameter" in value.reason:
+        return Told(outcome=Known(True), steps=(step,))
+    return Told(outcome=NotKnown(f"the map: {find_unknown(value)}"), steps=(step,))
 
 
 # -- which keys are read ---------------------------------------------------------------

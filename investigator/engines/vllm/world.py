@@ -9,7 +9,8 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from investigator.checkpoint import Checkpoint
+from investigator.checkpoint import Checkpoint, ModelConfig
+from investigator.code import lazy
 from investigator.code.interpreter import Interpreter, Native
 from investigator.code.program import Program
 from investigator.code.values import (
@@ -28,6 +29,18 @@ ASSUMPTIONS = (
     "no LoRA, KV connector, custom logits processor or diffusion model",
     "engine arguments at their defaults except those the case names",
 )
+CONVERTERS = "vllm/transformers_utils/configs/speculators/algos.py"
+LAYER_KEYS = frozenset(
+    {
+        "aux_hidden_state_layer_ids",
+        "dspark_target_layer_ids",
+        "eagle_aux_hidden_state_layer_ids",
+        "eagle_config",
+        "layer_ids",
+        "target_layer_ids",
+    }
+)
+"""Keys that name target layers, in any layout that an engine reads."""
 RUNNER_VARIABLE = "VLLM_USE_V2_MODEL_RUNNER"
 
 
@@ -97,9 +110,7 @@ class Session:
         self.world = world
         self.runner = runner
         checkpoint = world.checkpoint
-        self.draft_config = config_object(
-            checkpoint.draft.normalised, "draft config", checkpoint.draft.complete
-        )
+        self.draft_config = self._draft_config()
         target = checkpoint.target
         self.target_config = (
             config_object(target.normalised, "target config", target.complete)
@@ -110,7 +121,35 @@ class Session:
         self.target_text_config = text if isinstance(text, Instance) else self.target_config
         self.vllm_config = self._vllm_config()
         interp.natives["get_current_vllm_config"] = lambda *_: self.vllm_config
+        interp.natives["ModelConfig.get_vocab_size"] = lambda *_: self._target_vocabulary()
         interp.natives["get_current_vllm_config_or_none"] = lambda *_: self.vllm_config
+
+    def _draft_config(self) -> Instance:
+        """The drafter's config as this engine hands it to its code."""
+        checkpoint = self.world.checkpoint
+        draft = checkpoint.draft
+        values: Mapping[str, Value] = draft.normalised
+        if checkpoint.layout == "speculators":
+            values = self._converted(draft)
+        made = config_object(values, "draft config", draft.complete)
+        if not draft.complete and checkpoint.target_layer_ids is not None:
+            # A file that names its layers in one layout does not name them in another one too.
+            own = set(values)
+            made.made_by = lambda name: lazy.ABSENT if name in LAYER_KEYS - own else NotImplemented
+        return made
+
+    def _converted(self, draft: ModelConfig) -> Mapping[str, Value]:
+        """A speculators file as the engine's own converter for its method leaves it."""
+        inner = draft.normalised.get("transformer_layer_config")
+        converted: dict[str, Value] = dict(inner) if isinstance(inner, Mapping) else {}
+        kind = draft.raw.get("speculators_model_type")
+        for module in self.interp.program.mentioning([f'("{kind}")', "pre_trained_config"], [CONVERTERS]):
+            for function in roles.functions(self.interp, module):
+                if any(d.endswith(f'("{kind}")') for d in function.decorators):
+                    given = {"config_dict": dict(draft.raw), "pre_trained_config": converted}
+                    self.interp.enter(function, (), given)
+                    return converted
+        return converted
 
     def class_named(self, name: str, hint: str) -> ClassValue | None:
         """A class of the engine by name: from the hinted file, else from wherever it is defined."""
@@ -159,7 +198,7 @@ class Session:
             "draft model config",
             hf_config=self.draft_config,
             hf_text_config=self.draft_config,
-            architectures=TracedList(_strings(checkpoint.draft.raw.get("architectures"))),
+            architectures=TracedList(_strings(self.draft_config.attributes.get("architectures"))),
             model=checkpoint.draft.repo,
             quantization=None,
         )
@@ -247,13 +286,17 @@ class Session:
             return False
         return roles.architecture_flag(self.interp, architectures, "is_mixture_of_experts")
 
+    def _target_vocabulary(self) -> Value:
+        size = self.target_text_config.attributes.get("vocab_size")
+        return size if isinstance(size, int) else Unknown("the size of the target's vocabulary")
+
     def layers(self) -> int | None:
         """How many decoder layers the target has."""
         count = self.target_text_config.attributes.get("num_hidden_layers")
         return count if isinstance(count, int) else self.world.checkpoint.num_target_layers
 
 
-def config_object(values: Mapping[str, Json], label: str, complete: bool) -> Instance:
+def config_object(values: Mapping[str, Value], label: str, complete: bool) -> Instance:
     """A Hugging Face config: attributes for keys; nested configs (``*_config`` with layers of
     their own) become objects too, other mappings stay dicts, as Hugging Face does."""
     attributes: dict[str, Value] = {}
@@ -265,7 +308,7 @@ def config_object(values: Mapping[str, Json], label: str, complete: bool) -> Ins
     return Instance(None, attributes, complete=complete, label=label)
 
 
-def _traced(value: Json, label: str) -> Value:
+def _traced(value: Value, label: str) -> Value:
     if isinstance(value, Mapping):
         made = TracedDict({key: _traced(item, f"{label}.{key}") for key, item in value.items()})
         made.label = label
