@@ -4,11 +4,13 @@ The one place, beside the commands, that knows agents, contracts, the synthesize
 patches room all at once.
 """
 
+import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from importlib.resources import files
+from typing import TYPE_CHECKING
 
 import investigator
 from investigator.agents.engine import EngineAgent, EngineDesk
@@ -24,8 +26,8 @@ from investigator.contracts.registry import CONTRACTS
 from investigator.engines.registry import OWN, EngineKnown, known, names
 from investigator.engines.remembered import Memory, Records
 from investigator.events import EventSink
+from investigator.kept_repairs import kept
 from investigator.model import Answer, Finding, NotChecked, PullRequest, Role, Verdict
-from investigator.patches.verify import Verdicts
 from investigator.pull_requests.study import study
 from investigator.references.recorded import RecordedReference, read_recorded
 from investigator.run import Gathered, Team
@@ -35,6 +37,9 @@ from investigator.sources.hub_client import hub_source
 from investigator.sources.interface import Tree
 from investigator.sources.open import Workspace, open_engine, open_git, open_package, recognise
 from investigator.synthesizer import synthesize
+
+if TYPE_CHECKING:
+    from investigator.patches.verify import Verdicts
 
 REFERENCE_SECONDS = 120.0
 
@@ -153,55 +158,73 @@ def _studied(
 
 
 def _repair(kind: EngineKnown, records: Records) -> Callable[[Case, Gathered, Judgement, EventSink], Repairs]:
-    """Makes a proven patch for each broken promise on the engine's tree."""
+    """Makes a proven patch for each broken promise on the engine's tree, or takes the kept ones."""
 
     def repair(case: Case, gathered: Gathered, judgement: Judgement, sink: EventSink) -> Repairs:  # noqa: ARG001
-        from investigator.patches import Fault, generate
-
         checkpoint, tree = gathered.checkpoint, gathered.engine
         broken = [f for f in judgement.findings if f.verdict in (Verdict.BROKEN, Verdict.PARTIAL)]
         if checkpoint is None or tree is None or not broken:
             return Repairs()
-        faults = [
-            Fault(
-                contract=contract,
-                checkpoint=checkpoint,
-                findings=tuple(f for f in broken if f.contract == contract),
-            )
-            for contract in dict.fromkeys(finding.contract for finding in broken)
+        others = [asdict(answer) for answer in gathered.answers if answer.role is not Role.ENGINE]
+        facts = [
+            asdict(checkpoint),
+            case.environment,
+            others,
+            [asdict(f) for f in broken],
+            asdict(tree.source),
         ]
-        series = generate(
+        asked = ask_again(kind, records, case, checkpoint, gathered.answers)
+        return kept(
+            records,
             tree,
-            faults,
-            ask_again(kind, records, case, checkpoint, gathered.answers),
-            engine=f"{tree.source.id} {tree.source.revision}",
-            when=tree.source.retrieved_at,
-            signature=f"investigate {investigator.__version__}",
-        )
-        return Repairs(
-            patches=series.patches,
-            not_checked=tuple(
-                NotChecked(
-                    what=f"a patch for {refusal.contract}",
-                    why=f"{refusal.reason}; instead: {refusal.instead}",
-                )
-                for refusal in series.refused
-            ),
-            proofs=series.as_json(),
+            json.dumps(facts, sort_keys=True, default=str),
+            lambda watched: _patches(watched, checkpoint, broken, asked),
         )
 
     return repair
 
 
+def _patches(
+    tree: Tree, checkpoint: Checkpoint, broken: Sequence[Finding], asked: Callable[[Tree], "Verdicts"]
+) -> Repairs:
+    from investigator.patches import Fault, generate
+
+    series = generate(
+        tree,
+        [
+            Fault(
+                contract=contract,
+                checkpoint=checkpoint,
+                findings=tuple(finding for finding in broken if finding.contract == contract),
+            )
+            for contract in dict.fromkeys(finding.contract for finding in broken)
+        ],
+        asked,
+        engine=f"{tree.source.id} {tree.source.revision}",
+        when=tree.source.retrieved_at,
+        signature=f"investigate {investigator.__version__}",
+    )
+    return Repairs(
+        patches=series.patches,
+        not_checked=tuple(
+            NotChecked(
+                what=f"a patch for {refusal.contract}", why=f"{refusal.reason}; instead: {refusal.instead}"
+            )
+            for refusal in series.refused
+        ),
+        proofs=series.as_json(),
+    )
+
+
 def ask_again(
     kind: EngineKnown, records: Records, case: Case, checkpoint: Checkpoint, answers: Sequence[Answer]
-) -> Callable[[Tree], Verdicts]:
+) -> Callable[[Tree], "Verdicts"]:
     """Puts every engine question to another tree; the other agents' answers stay as they are."""
     others = tuple(answer for answer in answers if answer.role is not Role.ENGINE)
     memory = Memory(records, checkpoint, case.environment)
     parsed = ParsedFiles()
 
-    def verdicts(tree: Tree) -> Verdicts:
+    def verdicts(tree: Tree) -> "Verdicts":
         desk = EngineDesk(kind, memory, tree, parsed)
         told = [
             answer_of(

@@ -27,6 +27,7 @@ from investigator.sources.interface import Tree
 MOST_ENTRIES = 64
 """Answers kept to one question: one per distinct set of files."""
 READING_ROOMS = ("code", "engines", "contracts", "references")
+"""The modules that decide answers."""
 
 
 class Records(Protocol):
@@ -65,7 +66,7 @@ class Memory:
         self.environment = environment
         self._records = records
         facts = json.dumps([asdict(checkpoint), dict(environment)], sort_keys=True, default=str)
-        self._facts = f"{reading_code()}\0{facts}"
+        self._facts = f"{code_of(*READING_ROOMS)}\0{facts}"
         self._entries: dict[str, list[Mapping[str, Json]]] = {}
         self._lock = threading.Lock()
 
@@ -145,12 +146,12 @@ def as_choice(answer: Told) -> RunnerChoice:
 
 
 @cache
-def reading_code() -> str:
-    """One hash over the modules that decide answers."""
+def code_of(*rooms: str) -> str:
+    """One hash over this program's modules below these folders, or of these files."""
     digest = hashlib.sha256(investigator.__version__.encode())
     root = Path(investigator.__file__).parent
-    for room in READING_ROOMS:
-        for path in sorted((root / room).rglob("*.py")):
+    for room in rooms:
+        for path in sorted((root / room).rglob("*.py")) or [root / room]:
             digest.update(path.read_bytes())
     return digest.hexdigest()
 

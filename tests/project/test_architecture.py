@@ -28,7 +28,7 @@ LAYERS = (
     {"agents", "validation"},
     {"run"},
     {"conduct"},
-    {"reports"},
+    {"reports", "kept_repairs"},
     {"team", "timeline"},
     {"api"},
     {"commands"},
