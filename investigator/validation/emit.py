@@ -57,6 +57,9 @@ class Experiment:
     method: str = "dflash"
     options: Mapping[str, Json] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
+    broken: tuple[str, ...] = ()
+    """Contracts that the findings call broken: what the measurement is held against."""
+    place: str = "local"
     reference_device: str = "cpu"
     reference_dtype: str = "float32"
     time_limit: float = 600.0
@@ -142,6 +145,8 @@ def as_json(experiment: Experiment, before: Mapping[str, str]) -> dict[str, Json
         "reference_dtype": experiment.reference_dtype,
         "memory_bytes": max((e.memory_bytes for e in experiment.plan.estimates.values()), default=1 << 30),
         "parallel": experiment.plan.parallel,
+        "place": experiment.place,
+        "broken": list(experiment.broken),
         "before": dict(before),
         "repairs": [{"contract": repair.contract, "patch": repair.name} for repair in experiment.repairs],
         "variants": [_variant(v, experiment.time_limit) for v in experiment.plan.variants],

@@ -36,28 +36,49 @@ COUNTERS = {
 }
 
 
-class PerRequest:
-    """Drafts by request, taken where vLLM's scheduler counts them."""
+class Listener:
+    """Drafts by request and prefix-cache lookups, taken where vLLM's scheduler counts them.
+
+    The public counters have no split by request, and lose the prefix-cache lookups of every step
+    that gives no output.
+    """
 
     def __init__(self) -> None:
         self.rows: dict[str, dict[str, Any]] = {}
-        self.note: str | None = None
+        self.prefix: dict[str, int] = {}
+        self.notes: list[str] = []
 
     def listen(self) -> None:
-        """Stand in front of the scheduler's own counting; it goes on as before."""
+        """Stand beside the scheduler's own counting; it goes on as before."""
         try:
             from vllm.v1.core.sched.scheduler import Scheduler
 
             counted = Scheduler.make_spec_decoding_stats
         except (ImportError, AttributeError) as error:
-            self.note = f"no drafts by prompt: {error}"
-            return
+            self.notes.append(f"no drafts by prompt: {error}")
+        else:
 
-        def count(scheduler: Any, *args: Any, **named: Any) -> Any:
-            self.observe(named)
-            return counted(scheduler, *args, **named)
+            def count(scheduler: Any, *args: Any, **named: Any) -> Any:
+                self.observe(named)
+                return counted(scheduler, *args, **named)
 
-        Scheduler.make_spec_decoding_stats = count
+            Scheduler.make_spec_decoding_stats = count
+        try:
+            from vllm.v1.core.kv_cache_manager import KVCacheManager
+
+            made = KVCacheManager.make_prefix_cache_stats
+        except (ImportError, AttributeError) as error:
+            self.notes.append(f"prefix-cache lookups as the public counters give them: {error}")
+        else:
+
+            def make(manager: Any) -> Any:
+                stats = made(manager)
+                if stats is not None:
+                    for name in ("queries", "hits"):
+                        self.prefix[name] = self.prefix.get(name, 0) + getattr(stats, name)
+                return stats
+
+            KVCacheManager.make_prefix_cache_stats = make
 
     def observe(self, named: Mapping[str, Any]) -> None:
         """One verified draft, from the arguments of the scheduler's own call."""
@@ -151,7 +172,7 @@ def engine_options(experiment: Mapping[str, Any], variant: Mapping[str, Any], fo
 
 
 def run_pass(
-    llm: Any, prompts: Sequence[Sequence[int]], new_tokens: int, listener: PerRequest
+    llm: Any, prompts: Sequence[Sequence[int]], new_tokens: int, listener: Listener
 ) -> dict[str, Any]:
     """Generate for every prompt at once and read what was counted."""
     from vllm import SamplingParams
@@ -159,12 +180,14 @@ def run_pass(
     parameters = SamplingParams(temperature=0.0, max_tokens=new_tokens, ignore_eos=True, detokenize=False)
     before = read_counters(llm)
     listener.rows.clear()
+    listener.prefix.clear()
     began = time.monotonic()
     outputs = llm.generate(
         [{"prompt_token_ids": list(prompt)} for prompt in prompts], parameters, use_tqdm=False
     )
     seconds = time.monotonic() - began
     counted = difference(read_counters(llm), before)
+    counted |= {f"prefix_{name}": value for name, value in listener.prefix.items()}
     width = len(counted.get("per_position") or [])
     rows = []
     for index, output in enumerate(outputs):
@@ -189,14 +212,15 @@ def measure(folder: Path, name: str, without: Sequence[str]) -> dict[str, Any]:
     experiment = json.loads((folder / "experiment.json").read_text())
     variant = next(v for v in experiment["variants"] if v["name"] == name)
     prompts = json.loads((folder / experiment["prompts"]).read_text())
-    listener = PerRequest()
+    listener = Listener()
     listener.listen()
     import torch
     import vllm
 
     options, notes = accepted_options(engine_options(experiment, variant, folder), without)
     began = time.monotonic()
-    llm = vllm.LLM(**options)
+    # vLLM writes its own objects into a dictionary that it is given; this one is reported.
+    llm = vllm.LLM(**json.loads(json.dumps(options)))
     loaded = time.monotonic() - began
     began = time.monotonic()
     # Backwards, so that nothing of the warm-up is found in the prefix cache.
@@ -218,7 +242,7 @@ def measure(folder: Path, name: str, without: Sequence[str]) -> dict[str, Any]:
         },
         "options": options,
         "environment": {key: value for key, value in os.environ.items() if key.startswith("VLLM_")},
-        "notes": notes + ([listener.note] if listener.note else []),
+        "notes": notes + listener.notes,
         "load_seconds": loaded,
         "warm_up_seconds": warm,
         "peak_memory_bytes": torch.cuda.max_memory_reserved()
@@ -249,10 +273,12 @@ def main(arguments: Sequence[str], measured: Callable[..., dict[str, Any]] = mea
         os.environ.setdefault(key, value)
     try:
         result = measured(folder, name, without)
+        text = json.dumps({"variant": name, **result})
     except (Exception, SystemExit) as error:
         result = failure(error)
+        text = json.dumps({"variant": name, **result})
     part = out.with_suffix(".part")
-    part.write_text(json.dumps({"variant": name, **result}))
+    part.write_text(text)
     part.replace(out)
     # vLLM leaves threads behind that can keep a finished process alive.
     sys.stdout.flush()

@@ -30,6 +30,8 @@ class Pair:
     prompt_tokens: int = 512
     new_tokens: int = 256
     prompts: int = 32
+    spec: PairSpec | None = None
+    """Set for a pair of this project; its files need not be there yet to plan with it."""
 
     @property
     def draft_config(self) -> dict[str, Any]:
@@ -39,6 +41,8 @@ class Pair:
     @property
     def speculative_tokens(self) -> int:
         """Tokens per draft: the block without its first, 7 where no block size is known."""
+        if self.spec is not None:
+            return self.spec.block_size - 1
         config = self.draft_config
         inner = config.get("dflash_config")
         size = (inner if isinstance(inner, dict) else {}).get("block_size") or config.get("block_size") or 8
@@ -53,10 +57,11 @@ class Pair:
         return sum(file.stat().st_size for folder in folders for file in folder.glob("*.safetensors"))
 
 
-def resolve_pair(text: str, cache: Path, *, train: Callable[[PairSpec, Path], None] | None = None) -> Pair:
+def resolve_pair(text: str, cache: Path, *, train: Callable[[PairSpec, Path], None] | None) -> Pair:
     """``micro``, ``micro-full``, ``tiny`` (trained once, then kept in ``cache``), or ``TARGET,DRAFT``.
 
-    Raises UsageError, and IncompleteError when the training of ``tiny`` fails.
+    With ``train`` None a ``tiny`` that is not in the cache is left untrained: good for a plan only.
+    Raises UsageError, and what ``train`` raises.
     """
     if text in ("micro", "micro-full"):
         root = Path(str(resources.files("investigator.fixtures") / "micro_pair"))
@@ -64,8 +69,8 @@ def resolve_pair(text: str, cache: Path, *, train: Callable[[PairSpec, Path], No
         return _own(MICRO, text, root / "target", draft, prompts=16)
     if text == "tiny":
         folder = cache / f"tiny-{spec_hash(TINY)}"
-        if not (folder / "draft" / "config.json").is_file():
-            (train or train_in_process)(TINY, folder)
+        if train is not None and not (folder / "draft" / "config.json").is_file():
+            train(TINY, folder)
         return _own(TINY, text, folder / "target", folder / "draft", prompts=48)
     target, comma, draft_text = text.partition(",")
     if not comma or not target or not draft_text:
@@ -107,7 +112,9 @@ def train_in_process(spec: PairSpec, folder: Path) -> None:
 
 def _own(spec: PairSpec, name: str, target: Path, draft: Path, prompts: int) -> Pair:
     pair = Pair(name=name, target=str(target), draft=str(draft), local=True)
-    return replace(pair, prompt_tokens=spec.prompt_tokens, new_tokens=spec.new_tokens, prompts=prompts)
+    return replace(
+        pair, prompt_tokens=spec.prompt_tokens, new_tokens=spec.new_tokens, prompts=prompts, spec=spec
+    )
 
 
 def _is(spec: PairSpec, draft: Path) -> bool:

@@ -1,0 +1,287 @@
+"""A validation from beginning to end: what to measure, where, and what it says."""
+
+import json
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from investigator.errors import ContradictionError, IncompleteError, UsageError
+from investigator.model import Json
+from investigator.validation import prompts as prompt_rows
+from investigator.validation.assess import Assessment, assess, skipped
+from investigator.validation.charts import acceptance_length_chart, per_position_chart, telling
+from investigator.validation.document import as_document, render
+from investigator.validation.emit import Experiment, Repair, emit, read_variants
+from investigator.validation.from_run import RunRecord
+from investigator.validation.launchers.interface import Destination, Launcher, Say, Where
+from investigator.validation.pair import Pair
+from investigator.validation.plan import (
+    CPU,
+    CPU_ENGINE,
+    GPU,
+    GPU_REFERENCE,
+    MODELLED,
+    Kind,
+    Place,
+    Plan,
+    Workload,
+    engine_variants,
+    make_plan,
+    reference_variants,
+)
+from investigator.validation.report_section import markdown
+from investigator.validation.results import read_results
+
+if TYPE_CHECKING:
+    from investigator.sources.interface import Tree
+
+FOLDER = "validation"
+"""The experiment's folder inside a run folder."""
+
+DEFAULT_FAULTS = ("target-layer-offset", "layer-types")
+"""What ``--on cpu`` switches on when there is no run to take findings from."""
+
+_PLACES: Mapping[Where, Mapping[Kind, Place]] = {
+    Where.CPU: {Kind.ENGINE: CPU, Kind.REFERENCE: CPU},
+    Where.CPU_ENGINE: {Kind.ENGINE: CPU_ENGINE, Kind.REFERENCE: CPU},
+}
+_ON_GPU = {Kind.ENGINE: GPU, Kind.REFERENCE: GPU_REFERENCE}
+
+_GPU_OPTIONS: Mapping[str, Json] = {
+    # DFlash needs attention that is not causal; this backend has it in every release so far.
+    "attention_backend": "FLASH_ATTN",
+}
+_CPU_ENVIRONMENT = {"VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_CPU_OMP_THREADS_BIND": "nobind"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What the user asked for. ``prompts`` and the token counts None: what suits the pair."""
+
+    pair: Pair
+    on: Destination
+    run: RunRecord | None = None
+    prompts: int | None = None
+    prompt_file: Path | None = None
+    prompt_tokens: int | None = None
+    new_tokens: int | None = None
+    budget: float | None = None
+    python: str | None = None
+    parallel: int | None = None
+    time_limit: float = 600.0
+    repairs: tuple[str, ...] = ()
+    """Contracts to repair; empty: every patch of the run."""
+    options: Mapping[str, Json] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+def plan_of(request: Request) -> Plan:
+    """The variants with what they cost, nothing read or run. Raises UsageError."""
+    pair = request.pair
+    work = Workload(
+        prompts=request.prompts or pair.prompts,
+        prompt_tokens=request.prompt_tokens or pair.prompt_tokens,
+        new_tokens=request.new_tokens or pair.new_tokens,
+        weight_bytes=pair.weight_bytes,
+        speculative_tokens=pair.speculative_tokens,
+    )
+    if request.on.where is Where.CPU:
+        if not pair.local:
+            raise UsageError(
+                "the reference needs the pair's files here", "give --pair as two folders, or --pair micro"
+            )
+        broken = request.run.broken if request.run else DEFAULT_FAULTS
+        variants = reference_variants(broken)
+    else:
+        if request.run is None:
+            raise UsageError(
+                "which engine, and which patches?", "give the run folder that 'investigate run' wrote"
+            )
+        variants = engine_variants([r.contract for r in _repairs(request)], reference=pair.local)
+    plan = make_plan(variants, work, _PLACES.get(request.on.where, _ON_GPU), request.budget)
+    return plan if request.parallel is None else replace(plan, parallel=request.parallel)
+
+
+def experiment_of(request: Request) -> Experiment:
+    """The experiment, with its prompts. Raises UsageError, IncompleteError."""
+    plan, pair, run = plan_of(request), request.pair, request.run
+    if request.prompt_file is not None:
+        prompts = prompt_rows.read_prompts(request.prompt_file, pair)[: request.prompts]
+    else:
+        prompts = prompt_rows.make_prompts(
+            pair, request.prompts or pair.prompts, request.prompt_tokens or pair.prompt_tokens
+        )
+    on_cpu = request.on.where in (Where.CPU, Where.CPU_ENGINE)
+    options: dict[str, Json] = {} if on_cpu else dict(_GPU_OPTIONS)
+    if not on_cpu and plan.parallel > 1 and pair.weight_bytes and pair.weight_bytes < 1 << 30:
+        # Several engines share the GPU: each takes what it is given, not a share of what is free.
+        options |= {"kv_cache_memory_bytes": 2 << 30, "gpu_memory_utilization": 0.06}
+    environment = dict(_CPU_ENVIRONMENT if request.on.where is Where.CPU_ENGINE else {})
+    engine_asked = request.on.where is not Where.CPU and run is not None
+    return Experiment(
+        plan=plan,
+        pair=pair,
+        prompts=prompts,
+        new_tokens=request.new_tokens or pair.new_tokens,
+        engine=run.engine if run and engine_asked else None,
+        package=run.engine.partition("==")[0] if run and "==" in run.engine else "vllm",
+        repairs=_repairs(request) if engine_asked else (),
+        options=options | dict(request.options),
+        environment=environment | dict(request.environment),
+        broken=tuple(run.broken) if run else DEFAULT_FAULTS,
+        place=str(request.on.where),
+        reference_device="cpu" if on_cpu else "cuda",
+        reference_dtype="float32" if on_cpu else "bfloat16",
+        time_limit=request.time_limit,
+    )
+
+
+def prepare(experiment: Experiment, folder: Path, tree: "Tree | None") -> Path:
+    """Write the experiment, or keep the folder when it holds the same one, with its results."""
+    fresh = folder.with_name(folder.name + ".part")
+    shutil.rmtree(fresh, ignore_errors=True)
+    emit(experiment, fresh, tree)
+    known = folder / "experiment.json"
+    if known.is_file() and known.read_bytes() == (fresh / "experiment.json").read_bytes():
+        shutil.rmtree(fresh)
+        return folder
+    if folder.exists():
+        if any(folder.iterdir()) and not known.is_file():
+            raise UsageError(f"{folder} is not empty and holds no experiment", "name another folder")
+        shutil.rmtree(folder)
+    fresh.rename(folder)
+    return folder
+
+
+def launcher_of(request: Request) -> Launcher:
+    """Who executes the folder."""
+    from investigator.validation.launchers.local import LocalLauncher
+
+    on, python = request.on, request.python or request.on.python
+    match on.where:
+        case Where.SSH:
+            from investigator.validation.launchers.ssh import SshLauncher
+
+            return SshLauncher(host=on.host, port=on.port, python=python or "python3")
+        case Where.SLURM:
+            from investigator.validation.launchers.slurm import SlurmLauncher
+
+            partition = (("slurm_partition", on.host),) if on.host else ()
+            return SlurmLauncher(python=python or sys.executable, parameters=partition + on.options)
+        case Where.RAY:
+            from investigator.validation.launchers.ray import RayLauncher
+
+            return RayLauncher(address=on.host, python=python or "python")
+        case _:
+            return LocalLauncher(python=python or sys.executable, parallel=request.parallel)
+
+
+def execute(launcher: Launcher, folder: Path, say: Say) -> None:
+    """Have every variant of the folder run."""
+    names = [variant.name for variant in read_variants(read_experiment(folder))]
+    launcher.run(folder, names, say)
+
+
+def read_experiment(folder: Path) -> dict[str, Json]:
+    """``experiment.json`` of a folder. Raises UsageError."""
+    file = folder / "experiment.json"
+    try:
+        document = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise UsageError(f"{folder} is no experiment: {error}", "give a folder that --emit wrote") from error
+    if not isinstance(document, dict) or document.get("schema") != 1:
+        raise UsageError(f"{file} is of another version", "collect it with the program that emitted it")
+    return document
+
+
+def collect(folder: Path) -> tuple[Assessment, dict[str, Json]]:
+    """Read an experiment's results and judge them: the assessment and ``validation.json``."""
+    import investigator
+
+    experiment = read_experiment(folder)
+    try:
+        variants = read_variants(experiment)
+        engine, pair = experiment["engine"], experiment["pair"]
+        assert isinstance(engine, dict)
+        assert isinstance(pair, dict)
+        requirement = engine.get("requirement")
+        broken, cut = _names(experiment["broken"]), _names(experiment["cut"])
+    except (KeyError, TypeError, ValueError, AssertionError) as error:
+        raise UsageError(
+            f"{folder}/experiment.json is not as it was written: {error}", "emit the experiment again"
+        ) from error
+    results = read_results(folder, tuple(v.name for v in variants))
+    assessment = assess(
+        variants,
+        results,
+        place=str(experiment["place"]),
+        engine=None if requirement is None else str(requirement),
+        pair=str(pair["name"]),
+        broken=broken,
+        cut=cut,
+    )
+    document = as_document(
+        assessment, experiment, results, when=datetime.now(UTC), tool_version=investigator.__version__
+    )
+    return assessment, document
+
+
+def write(assessment: Assessment, document: Mapping[str, Json], out: Path) -> None:
+    """``validation.json``, ``validation.md`` and the two charts."""
+    out.mkdir(parents=True, exist_ok=True)
+    files = {
+        "validation.json": render(document),
+        "validation.md": markdown(assessment),
+        "acceptance-length.svg": acceptance_length_chart(assessment),
+        "by-position.svg": per_position_chart(assessment, telling(assessment)),
+    }
+    for name, text in files.items():
+        if text:
+            part = out / f".{name}.part"
+            part.write_text(text, encoding="utf-8", newline="\n")
+            part.replace(out / name)
+
+
+def conclude(assessment: Assessment) -> None:
+    """Raise what the figures call for.
+
+    ContradictionError when they contradict the findings, IncompleteError when a variant that
+    was to be measured was not.
+    """
+    if assessment.contradictions:
+        raise ContradictionError(
+            "the validation contradicts the findings: " + "; ".join(assessment.contradictions),
+            "read validation.md; report the case with both files",
+        )
+    missing = [f"{f.variant.name} ({f.status})" for f in skipped(assessment) if f.status != "refused"]
+    if missing:
+        raise IncompleteError(
+            f"not measured: {', '.join(missing)}",
+            "see results/*.log of the experiment; run the command again to go on from what is finished",
+        )
+
+
+def _repairs(request: Request) -> tuple[Repair, ...]:
+    assert request.run is not None
+    known = {repair.contract: repair for repair in request.run.repairs}
+    unknown = [contract for contract in request.repairs if contract not in known]
+    if unknown:
+        raise UsageError(
+            f"this run has no patch for {', '.join(unknown)}", f"it has: {', '.join(known) or 'none'}"
+        )
+    return tuple(r for c, r in known.items() if not request.repairs or c in request.repairs)
+
+
+def _names(value: Json) -> Sequence[str]:
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise TypeError("a list of names was expected")
+    return [str(item) for item in value]
+
+
+def unmodelled(request: Request) -> tuple[str, ...]:
+    """Broken contracts whose fault the reference cannot be run with: ``--on cpu`` says nothing of them."""
+    return tuple(c for c in request.run.broken if c not in MODELLED) if request.run else ()
