@@ -153,6 +153,8 @@ def attribute_of_class(interp: Interpreter, cls: ClassValue, name: str) -> Value
     """``Class.name``."""
     if name == "__name__":
         return cls.name
+    if name == "__mro__":
+        return mro(interp, cls)
     value = class_attribute(interp, cls, name)
     if value is NotImplemented:
         if has_external_base(interp, cls) or is_enum(interp, cls):

@@ -166,6 +166,19 @@ def bound(interp: Interpreter, cls: ClassValue, args: tuple[Value, ...], kwargs:
     return supply
 
 
+def with_defaults(interp: Interpreter, function: FunctionValue, supply: Supply) -> Supply:
+    """The supply, and the function's own default for a parameter that it does not know."""
+    defaults = interp.local_bindings(function).defaults
+
+    def supplied(name: str, annotation: str) -> Value:
+        value = supply(name, annotation)
+        if value is NotImplemented and name in defaults:
+            return value_at(interp, function, defaults[name], None)
+        return value
+
+    return supplied
+
+
 def value_at(
     interp: Interpreter,
     function: FunctionValue,
@@ -368,18 +381,21 @@ def _loops(node: Node) -> Iterator[Node]:
 
 def _conditions_hold(interp: Interpreter, frame: Frame, node: Node) -> bool | None:
     """Whether control reaches the node, by the ``if`` statements around it alone."""
-    result: bool | None = True
+    around: list[tuple[Node, bool]] = []
     current = node
     while current.parent is not None and current.type != "function_definition":
         parent = current.parent
         if parent.type in ("if_statement", "elif_clause"):
-            for condition, wanted in _conditions(parent, current):
-                truth = _truth_of(interp, frame, condition)
-                if truth is None:
-                    result = None
-                elif truth is not wanted:
-                    return False
+            around.extend(reversed(list(_conditions(parent, current))))
         current = parent
+    result: bool | None = True
+    # Outermost first: an inner condition may make sense only where the outer ones hold.
+    for condition, wanted in reversed(around):
+        truth = _truth_of(interp, frame, condition)
+        if truth is None:
+            result = None
+        elif truth is not wanted:
+            return False
     return result
 
 
