@@ -6,7 +6,7 @@ found by the role they play, in any tree (the authors' package, a clone of DDTre
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tree_sitter import Node
 
@@ -145,6 +145,15 @@ def _config_key(node: Node) -> str | None:
     return string_value(node) if callee == "getattr" or callee.endswith((".get", "_value")) else None
 
 
+def _retention(program: Program, checkpoint: Checkpoint) -> Told:
+    """How far back each layer sees: its window without the token itself."""
+    windows = QUESTIONS["layer-types"](program, checkpoint)
+    if not isinstance(windows.outcome, Known) or not isinstance(windows.outcome.value, list):
+        return windows
+    reach = [window if window is None else window - 1 for window in windows.outcome.value]
+    return replace(windows, outcome=Known(reach))
+
+
 # -- where context K/V comes from ------------------------------------------------------
 
 
@@ -175,6 +184,7 @@ QUESTIONS: dict[str, Callable[[Program, Checkpoint], Told]] = {
     "in-block-causality": _layer_values("is_causal", "the reference decides whether the layer is causal"),
     "cache-drop": _cache_drop,
     "lookahead": query_tokens,
+    "kv-retention": _retention,
     "target-capture": _offset,
     "config-coverage": _keys,
 }

@@ -1,7 +1,7 @@
 """Facts about a reference that were written down, for when it cannot be reached."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -9,7 +9,7 @@ from investigator.checkpoint import Checkpoint
 from investigator.code.syntax import Place
 from investigator.engines.interface import Step, Told
 from investigator.errors import IntegrityError
-from investigator.model import Json, Known, NotKnown, Origin, Source, SourceKind
+from investigator.model import Json, Known, NotKnown, Origin, Outcome, Source, SourceKind
 from investigator.sources.interface import Tree
 from investigator.sources.text_tree import TextTree
 
@@ -45,38 +45,64 @@ def read_recorded(text: bytes, name: str) -> RecordedReference:
 
 def recorded_answer(reference: RecordedReference, contract: str, checkpoint: Checkpoint) -> Told | None:
     """A contract's answer by the recorded facts; None where they say nothing about it."""
-    match contract:
-        case "target-layer-offset" | "target-capture":
-            ids = checkpoint.target_layer_ids
-            offset = _fact(reference, "layer_id_offset")
-            if ids is None:
-                return Told(outcome=NotKnown("the checkpoint names no target layer ids"))
-            if not isinstance(offset, int):
-                return None
-            return _told(reference, "layer_id_offset", [k + offset for k in ids])
-        case "layer-types":
-            if _fact(reference, "window_per_layer") is not True:
-                return None
-            if checkpoint.windows is None:
-                return Told(outcome=NotKnown("the checkpoint does not say how its layers attend"))
-            return _told(reference, "window_per_layer", list(checkpoint.windows))
-        case "in-block-causality":
-            causal = _fact(reference, "causal")
-            if not isinstance(causal, bool):
-                return None
-            return _told(reference, "causal", [causal] * checkpoint.num_draft_layers)
-        case "cache-drop":
-            if _fact(reference, "context_from_target") is not True:
-                return None
-            return _told(reference, "context_from_target", [])
-        case "lookahead":
-            if _fact(reference, "whole_block") is not True:
-                return None
-            if checkpoint.block_size is None:
-                return Told(outcome=NotKnown("the checkpoint names no block size"))
-            return _told(reference, "whole_block", checkpoint.block_size)
-        case _:
-            return None
+    found = _BY_CONTRACT.get(contract)
+    if found is None:
+        return None
+    name, answer = found
+    outcome = answer(_fact(reference, name), checkpoint)
+    if isinstance(outcome, Known):
+        return _told(reference, name, outcome.value)
+    return Told(outcome=outcome) if outcome is not None else None
+
+
+def _offset(value: Json, checkpoint: Checkpoint) -> Outcome | None:
+    ids = checkpoint.target_layer_ids
+    if ids is None:
+        return NotKnown("the checkpoint names no target layer ids")
+    return Known([k + value for k in ids]) if isinstance(value, int) else None
+
+
+def _windows(value: Json, checkpoint: Checkpoint) -> Outcome | None:
+    if value is not True:
+        return None
+    if checkpoint.windows is None:
+        return NotKnown("the checkpoint does not say how its layers attend")
+    return Known(list(checkpoint.windows))
+
+
+def _behind(value: Json, checkpoint: Checkpoint) -> Outcome | None:
+    outcome = _windows(value, checkpoint)
+    if isinstance(outcome, Known) and checkpoint.windows is not None:
+        return Known([None if window is None else window - 1 for window in checkpoint.windows])
+    return outcome
+
+
+def _causal(value: Json, checkpoint: Checkpoint) -> Outcome | None:
+    return Known([value] * checkpoint.num_draft_layers) if isinstance(value, bool) else None
+
+
+def _no_drop(value: Json, checkpoint: Checkpoint) -> Outcome | None:  # noqa: ARG001
+    return Known([]) if value is True else None
+
+
+def _block(value: Json, checkpoint: Checkpoint) -> Outcome | None:
+    if value is not True:
+        return None
+    if checkpoint.block_size is None:
+        return NotKnown("the checkpoint names no block size")
+    return Known(checkpoint.block_size)
+
+
+_BY_CONTRACT: dict[str, tuple[str, Callable[[Json, Checkpoint], Outcome | None]]] = {
+    "target-layer-offset": ("layer_id_offset", _offset),
+    "target-capture": ("layer_id_offset", _offset),
+    "layer-types": ("window_per_layer", _windows),
+    "kv-retention": ("window_per_layer", _behind),
+    "in-block-causality": ("causal", _causal),
+    "cache-drop": ("context_from_target", _no_drop),
+    "lookahead": ("whole_block", _block),
+}
+"""Contract -> the fact that answers it, and how."""
 
 
 def _fact(reference: RecordedReference, name: str) -> Json:

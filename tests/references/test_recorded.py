@@ -1,0 +1,49 @@
+"""A recorded reference answers from its facts, and points at its own lines."""
+
+from importlib.resources import files
+
+import pytest
+
+from investigator.errors import IntegrityError
+from investigator.model import Json, Known, NotKnown
+from investigator.references.recorded import FILE, read_recorded, recorded_answer
+from tests.support.miniature_vllm import checkpoint
+
+RECORD = files("investigator.fixtures") / "references" / "liranringel__ddtree.json"
+
+
+@pytest.mark.parametrize(
+    ("contract", "value", "line"),
+    [
+        ("target-layer-offset", [2, 4], '"layer_id_offset"'),
+        ("layer-types", [8, 8, None], '"window_per_layer"'),
+        ("kv-retention", [7, 7, None], '"window_per_layer"'),
+        ("in-block-causality", [False, False, False], '"causal"'),
+        ("cache-drop", [], '"context_from_target"'),
+        ("lookahead", 4, '"whole_block"'),
+    ],
+)
+def test_each_fact_answers_its_contract(contract: str, value: Json, line: str) -> None:
+    reference = read_recorded(RECORD.read_bytes(), "ddtree.json")
+
+    told = recorded_answer(reference, contract, checkpoint())
+
+    assert told is not None
+    assert told.outcome == Known(value)
+    (step,) = told.steps
+    assert line in reference.tree.read(FILE).decode().splitlines()[step.place.line - 1]
+
+
+def test_what_the_checkpoint_leaves_open_stays_open() -> None:
+    reference = read_recorded(RECORD.read_bytes(), "ddtree.json")
+
+    told = recorded_answer(reference, "lookahead", checkpoint(block_size=None))
+
+    assert told is not None
+    assert told.outcome == NotKnown("the checkpoint names no block size")
+    assert recorded_answer(reference, "head-sharing", checkpoint()) is None
+
+
+def test_a_record_that_is_no_record_says_so() -> None:
+    with pytest.raises(IntegrityError, match="is not readable"):
+        read_recorded(b'{"facts": 3}', "broken.json")
