@@ -112,9 +112,7 @@ def test_the_steps_lead_from_the_field_to_both_calls() -> None:
 
 def test_a_call_that_passes_no_lookahead_reserves_the_managers_default() -> None:
     text = scheduler(FIELD, UNLESS_LOADING).replace(", num_lookahead_tokens=lookahead", "")
-    manager = (
-        "class KVCacheManager:\n    def allocate_slots(self, a, b, num_lookahead_tokens=2): ...\n"
-    )
+    manager = "class KVCacheManager:\n    def allocate_slots(self, a, b, num_lookahead_tokens=2): ...\n"
 
     found = reserved(world({PATH: text, "vllm/v1/core/kv_cache_manager.py": manager}))
 
