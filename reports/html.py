@@ -9,31 +9,33 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from investigator.model import Evidence, Finding, Investigation, Verdict
-from investigator.reports import charts, escape, summary
+from investigator.reports import blocks, charts, content, escape, rows, summary
 from investigator.reports.markdown import seconds
 
 if TYPE_CHECKING:
     from jinja2 import Template
 
+    from investigator.reports.triage_section import Opening
 
-def render(investigation: Investigation) -> str:
-    """The page. Every foreign text is escaped by the template; scripts are ours alone."""
-    findings = summary.ordered(investigation)
-    style, script = _asset("report.css"), _asset("report.js")
-    return _template().render(
-        run=investigation,
-        findings=findings,
-        explained=[f for f in findings if f.verdict in summary.TO_EXPLAIN],
-        unknown=[f for f in findings if f.verdict is Verdict.UNKNOWN],
-        sound=[f for f in findings if f.verdict in (Verdict.HONOURED, Verdict.NOT_APPLICABLE)],
-        headline=summary.headline(investigation),
-        legend=summary.counted(findings),
+
+def render(investigation: Investigation, opening: "Opening | None" = None) -> str:
+    """The page. Every foreign text is escaped by the template; scripts are ours alone.
+
+    ``opening``: what a symptom says, in front of the verdicts.
+    """
+    return page(
+        "report.html.j2",
+        **content.of(investigation),
+        opening=opening,
         timeline=charts.agent_timeline(investigation.agents),
-        permalink=lambda evidence: summary.permalink(investigation, evidence),
-        in_use=lambda finding: summary.in_use(finding, investigation),
-        mode=lambda finding: summary.failure_mode(finding, investigation),
-        accepted=lambda finding: summary.is_accepted(finding, investigation),
-        revision_of={source.id: summary.source_label(source) for source in investigation.sources},
+    )
+
+
+def page(name: str, **parts: object) -> str:
+    """A page from a template, with the style and the script that its own policy allows."""
+    style, script = _asset("report.css"), _asset("report.js")
+    return _template(name).render(
+        **parts,
         style=Markup(style),  # noqa: S704 - packaged with this module
         script=Markup(script),  # noqa: S704 - packaged with this module
         policy=f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; "
@@ -74,7 +76,7 @@ def _asset(name: str) -> str:
 
 
 @cache
-def _template() -> "Template":
+def _template(name: str) -> "Template":
     import jinja2
 
     environment = jinja2.Environment(
@@ -97,6 +99,12 @@ def _template() -> "Template":
         "day": lambda time: f"{time:%Y-%m-%d}",
         "seconds": seconds,
         "remedy": summary.remedy_text,
+        "origin": summary.origin_text,
+        "decisive": rows.decisive,
+        "in_one_line": content.in_one_line,
+        "reference_url": blocks.reference_url,
+        "block": lambda block: type(block).__name__,
+        "lines": lambda block: Markup(Markup.escape(escape.visible(block.text, lines=True))),  # noqa: S704
     }
     environment.tests["dated"] = summary.is_dated
-    return environment.get_template("report.html.j2")
+    return environment.get_template(name)

@@ -3,30 +3,25 @@
 from functools import cache
 from typing import TYPE_CHECKING
 
-from investigator.model import AgentReport, Evidence, Finding, Investigation, Verdict
-from investigator.reports import escape, summary
+from investigator.model import AgentReport, Evidence, Finding, Investigation
+from investigator.reports import blocks, content, escape, rows, summary
 
 if TYPE_CHECKING:
     from jinja2 import Template
 
+    from investigator.reports.triage_section import Opening
 
-def render(investigation: Investigation) -> str:
-    """The report as GitHub-flavoured Markdown, ending in a line end."""
-    findings = summary.ordered(investigation)
+
+def render(investigation: Investigation, opening: "Opening | None" = None) -> str:
+    """The report as GitHub-flavoured Markdown, ending in a line end.
+
+    ``opening``: what a symptom says, in front of the verdicts.
+    """
     text = template("report.md.j2").render(
-        run=investigation,
-        findings=findings,
-        explained=[f for f in findings if f.verdict in summary.TO_EXPLAIN],
-        unknown=[f for f in findings if f.verdict is Verdict.UNKNOWN],
-        sound=[f for f in findings if f.verdict in (Verdict.HONOURED, Verdict.NOT_APPLICABLE)],
-        headline=summary.headline(investigation),
-        legend=summary.counted(findings),
+        **content.of(investigation),
+        opening=blocks.as_markdown(opening.answer) if opening else "",
+        symptom=blocks.as_markdown(opening.details) if opening else "",
         remedy_cell=remedy_cell,
-        permalink=lambda evidence: summary.permalink(investigation, evidence),
-        in_use=lambda finding: summary.in_use(finding, investigation),
-        mode=lambda finding: summary.failure_mode(finding, investigation),
-        accepted=lambda finding: summary.is_accepted(finding, investigation),
-        revision_of={source.id: summary.source_label(source) for source in investigation.sources},
     )
     return text.strip() + "\n"
 
@@ -77,6 +72,9 @@ def template(name: str) -> "Template":
         "meaning": summary.MEANINGS.__getitem__,
         "day": lambda time: f"{time:%Y-%m-%d}",
         "seconds": seconds,
+        "origin": summary.origin_text,
+        "decisive": rows.decisive,
+        "in_one_line": content.in_one_line,
     }
     environment.tests["dated"] = summary.is_dated
     return environment.get_template(name)

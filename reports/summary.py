@@ -128,10 +128,18 @@ def quoted_path(path: str) -> str:
 
 
 def source_label(source: Source) -> str:
-    """What a reader calls a source: a wheel by its package, the rest by name; a commit by 12 digits."""
-    name = source.id if source.kind is SourceKind.WHEEL else source.name
+    """What a reader calls a source: a wheel by its release, the rest by name; a commit by 12 digits."""
+    if source.kind is SourceKind.WHEEL:
+        return f"{source.id}=={source.revision}"
     revision = source.revision[:12] if _COMMIT.fullmatch(source.revision) else source.revision
-    return f"{name} {revision}".strip()
+    return f"{source.name} {revision}".strip()
+
+
+def origin_text(source: Source) -> str:
+    """Where a source was read: a wheel on the package index, the rest by how fresh it is."""
+    if source.kind is not SourceKind.WHEEL or source.origin in (Origin.SNAPSHOT, Origin.LOCAL):
+        return source.origin.value
+    return "package index" if source.origin is Origin.LIVE else "package index, kept"
 
 
 def is_dated(source: Source) -> bool:

@@ -7,6 +7,7 @@ from rich.text import Text
 from investigator.model import AgentStatus, Finding, Investigation, Verdict
 from investigator.reports import summary
 from investigator.reports.escape import visible
+from investigator.reports.rows import Row, decisive, table_rows
 
 STYLES: dict[Verdict, str] = {
     Verdict.BROKEN: "bold red",
@@ -17,8 +18,10 @@ STYLES: dict[Verdict, str] = {
     Verdict.NOT_APPLICABLE: "dim",
     Verdict.HONOURED: "green",
 }
-WITH_PLACES = 130
-"""From this many columns on each row names the place in the engine."""
+WIDE = 130
+"""From this many columns on the place in the engine has a column of its own, else a line."""
+PLACE = 56
+"""Columns of a place beside the reason; a longer one loses folders in front."""
 
 
 def print_verdicts(console: Console, investigation: Investigation) -> None:
@@ -52,31 +55,54 @@ def _table(investigation: Investigation, width: int) -> Table:
     table.add_column("runner", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
     table.add_column("why", ratio=1, overflow="fold")
-    if width >= WITH_PLACES:
-        table.add_column("where", max_width=68, overflow="fold")
-    for finding in summary.ordered(investigation):
-        cells = [
-            Text(visible(finding.contract)),
-            Text(summary.runner_name(finding.runner)),
-            _verdict(finding, investigation),
-            Text(visible(finding.why)),
-        ]
-        cells += [Text(_where(finding), style="dim")] if width >= WITH_PLACES else []
-        table.add_row(*cells, style=None if summary.in_use(finding, investigation) else "dim")
+    if width >= WIDE:
+        table.add_column("where", no_wrap=True)
+    rows = table_rows(investigation)
+    taken = sum(max(map(len, cells)) + 2 for cells in zip(*(_names(row) for row in rows), strict=True))
+    for row in rows:
+        why = Text(visible(_why(row)))
+        place = _where(row.one, PLACE if width >= WIDE else width - taken) if row.one else ""
+        cells = [Text(_names(row)[0]), Text(_names(row)[1]), _verdict(row, investigation), why]
+        if width >= WIDE:
+            cells.append(Text(place, style="dim"))
+        elif place:
+            why.append(f"\n{place}", style="dim")
+        table.add_row(*cells, style=None if row.in_use else "dim")
     return table
 
 
-def _verdict(finding: Finding, investigation: Investigation) -> Text:
-    accepted = " (accepted)" if summary.is_accepted(finding, investigation) else ""
-    said = f"{summary.SIGNS[finding.verdict]} {finding.verdict.value}{accepted}"
-    return Text(said, style="dim" if accepted else STYLES[finding.verdict])
+def _names(row: Row) -> tuple[str, str, str]:
+    """What stands in the first three columns."""
+    contract = row.one.contract if row.one else f"{len(row.findings)} contracts"
+    sign = f"{summary.SIGNS[row.verdict]} {row.verdict.value}"
+    return visible(contract), summary.runner_name(row.runner), sign
 
 
-def _where(finding: Finding) -> str:
-    """The first place, and how many more there are."""
-    places = list(dict.fromkeys(summary.place(item) for item in finding.evidence))
-    more = f" and {len(places) - 1} more" if len(places) > 1 else ""
-    return f"{visible(places[0])}{more}" if places else ""
+def _why(row: Row) -> str:
+    """A row's reason; the contracts' names where each has its own, which the report gives."""
+    alike = row.one or row.verdict is Verdict.UNSUPPORTED
+    return row.why if alike else ", ".join(row.contracts)
+
+
+def _verdict(row: Row, investigation: Investigation) -> Text:
+    accepted = row.one is not None and summary.is_accepted(row.one, investigation)
+    said = f"{_names(row)[2]}{' (accepted)' if accepted else ''}"
+    return Text(said, style="dim" if accepted else STYLES[row.verdict])
+
+
+def _where(finding: Finding, room: int) -> str:
+    """The first decisive place, in ``room`` columns; none for a kept promise: the report has it."""
+    if not finding.evidence or finding.verdict is Verdict.HONOURED:
+        return ""
+    return fitted(visible(summary.place(decisive(finding)[0][0])), room)
+
+
+def fitted(place: str, room: int) -> str:
+    """A place without as many of its first folders as it takes to fit."""
+    shown = place
+    while len(shown) > room and "/" in shown.removeprefix("…/"):
+        shown = "…/" + shown.removeprefix("…/").partition("/")[2]
+    return shown
 
 
 def _legend(investigation: Investigation) -> Text:
@@ -86,12 +112,11 @@ def _legend(investigation: Investigation) -> Text:
 
 
 def _notes(investigation: Investigation) -> list[str]:
-    dated = [
-        f"{summary.source_label(source)} ({source.retrieved_at:%Y-%m-%d})"
-        for source in investigation.sources
-        if summary.is_dated(source)
-    ]
-    notes = [f"recorded on the day given, not read in this run: {', '.join(dated)}"] if dated else []
+    days: dict[str, list[str]] = {}
+    for source in filter(summary.is_dated, investigation.sources):
+        days.setdefault(f"{source.retrieved_at:%Y-%m-%d}", []).append(summary.source_label(source))
+    dated = "; ".join(f"{', '.join(names)} ({day})" for day, names in days.items())
+    notes = [f"recorded on the day given, not read in this run: {dated}"] if dated else []
     return notes + [
         f"agent {agent.name} brought only a part: {agent.error}"
         for agent in investigation.agents

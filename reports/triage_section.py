@@ -1,39 +1,67 @@
-"""Triage of a symptom as a section of the Markdown report, and as plain lines for a terminal.
+"""Triage of a symptom as a section of a report, and as plain lines for a terminal.
 
-Every text may hold foreign words (model names, data sets, log lines), so all of it passes the
-escapes of its format.
+Every text may hold foreign words (model names, data sets, log lines): the section is made of
+blocks, which each format escapes its own way.
 """
 
-import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from investigator.model import Finding
-from investigator.reports.escape import markdown, markdown_code, markdown_fence, markdown_link, visible
+from investigator.reports.blocks import (
+    Block,
+    Bullets,
+    Heading,
+    Paragraph,
+    Rows,
+    Verbatim,
+    as_markdown,
+    bullets,
+)
+from investigator.reports.escape import visible
 from investigator.triage.conclusion import conclusion, confirm
 from investigator.triage.figures import Range
 from investigator.triage.symptom import Measurement
 from investigator.triage.verdict import Triage
 
 QUESTION = "Is it the drafter or the engine?"
-_REFERENCE = re.compile(r"(?P<repo>[\w-]{1,40}/[\w.-]{1,100})#(?P<number>[0-9]{1,8})")
 SHOWN_SUSPECTS = 6
 SHOWN_POSITIONS = 32
 
 
-def markdown_section(triage: Triage, findings: Sequence[Finding] = (), *, heading: str = "##") -> str:
-    """The section, from its heading on, ending in a line end."""
-    blocks = [
-        f"{heading} {QUESTION}",
-        f"**{markdown(_capital(triage.answer.value))}.** {markdown(triage.headline)}",
-    ]
+@dataclass(frozen=True)
+class Opening:
+    """What a report about a symptom opens with, and what it shows of the symptom further down."""
+
+    answer: tuple[Block, ...]
+    details: tuple[Block, ...]
+
+
+def opening(triage: Triage, findings: Sequence[Finding] = (), *, notes: Sequence[str] = ()) -> Opening:
+    """The answer with its reasons, and the figures it rests on.
+
+    ``notes`` say what the case takes from the symptom, and where the two disagree.
+    """
+    answer: list[Block] = [Heading(QUESTION)]
+    answer.append(Paragraph(triage.headline, strong=f"{_capital(triage.answer.value)}."))
     if joined := conclusion(triage, findings):
-        blocks.append(markdown(joined))
-    blocks += list(_reasons(triage))
+        answer.append(Paragraph(joined))
+    answer += bullets("For the engine:", triage.for_engine)
+    answer += bullets("For the drafter:", triage.for_drafter)
+    answer += bullets("To know more:", triage.next_steps)
+    answer += bullets("Taken from the symptom:", notes)
+    details: list[Block] = []
     if (best := triage.symptom.best) is not None:
-        blocks += list(_measured(triage, best))
-    blocks += list(_tables(triage, findings))
-    blocks += list(_input(triage))
-    return "\n\n".join(blocks) + "\n"
+        details += _measured(triage, best)
+    details += _tables(triage, findings)
+    details += _input(triage)
+    return Opening(tuple(answer), tuple(details))
+
+
+def markdown_section(triage: Triage, findings: Sequence[Finding] = (), *, heading: str = "##") -> str:
+    """The whole section, from its heading on, ending in a line end."""
+    made = opening(triage, findings)
+    return as_markdown((*made.answer, *made.details), heading=heading)
 
 
 def plain_lines(triage: Triage, findings: Sequence[Finding] = ()) -> list[str]:
@@ -54,44 +82,34 @@ def plain_lines(triage: Triage, findings: Sequence[Finding] = ()) -> list[str]:
     return [visible(line) for line in lines]
 
 
-def _reasons(triage: Triage) -> Iterator[str]:
-    for title, reasons in (("For the engine", triage.for_engine), ("For the drafter", triage.for_drafter)):
-        if reasons:
-            yield f"{title}:"
-            yield _bullets(reasons)
-    if triage.next_steps:
-        yield "To know more:"
-        yield _bullets(triage.next_steps)
-
-
-def _measured(triage: Triage, best: Measurement) -> Iterator[str]:
+def _measured(triage: Triage, best: Measurement) -> Iterator[Block]:
     low, high = triage.interval or (best.length.low, best.length.high)
-    yield (
-        f"Acceptance length (AL = 1 + accepted tokens ÷ drafts): {markdown(best.length.arithmetic)}, 95 % "
-        f"interval {low:.2f} to {high:.2f}. Read from the {markdown(best.kind.value)}, lines "
-        f"{best.first_line} to {best.last_line}: {markdown(best.length.given_as)}."
+    yield Paragraph(
+        f"Acceptance length (AL = 1 + accepted tokens ÷ drafts): {best.length.arithmetic}, 95 % interval "
+        f"{low:.2f} to {high:.2f}. Read from the {best.kind.value}, lines {best.first_line} to "
+        f"{best.last_line}: {best.length.given_as}."
     )
-    rows = [(other.name, f"{other.value:.2f} {other.unit}", other.formula) for other in best.others]
-    yield _table(("the same under another name", "value", "formula"), rows)
+    rows = tuple((other.name, f"{other.value:.2f} {other.unit}", other.formula) for other in best.others)
+    yield Rows(("the same under another name", "value", "formula"), rows)
     if rates := triage.symptom.per_position:
-        yield f"Accepted by position: {markdown(_rates(rates))}."
+        yield Paragraph(f"Accepted by position: {_rates(rates)}.")
     for other in triage.symptom.measurements[1:]:
-        yield (
-            f"The {markdown(other.kind.value)} in the same input gives {markdown(other.length.arithmetic)} "
+        yield Paragraph(
+            f"The {other.kind.value} in the same input gives {other.length.arithmetic} "
             f"(lines {other.first_line} to {other.last_line})."
         )
     remarks = [note for measurement in triage.symptom.measurements for note in measurement.notes]
-    if remarks:
-        yield _bullets(remarks)
+    yield from bullets("Mind:", remarks)
 
 
-def _tables(triage: Triage, findings: Sequence[Finding]) -> Iterator[str]:
-    yield _table(("shape", "because"), [(reading.shape.value, reading.why) for reading in triage.shapes])
+def _tables(triage: Triage, findings: Sequence[Finding]) -> Iterator[Block]:
+    shapes = tuple((reading.shape.value, reading.why) for reading in triage.shapes)
+    yield Rows(("shape", "because"), shapes)
     if triage.confounders:
-        rows = [(one.name, one.seen, one.effect, _kept(one.kept)) for one in triage.confounders]
-        yield _table(("what else shows", "seen", "what it does", "accepted tokens left elsewhere"), rows)
+        confounders = tuple((one.name, one.seen, one.effect, _kept(one.kept)) for one in triage.confounders)
+        yield Rows(("what else shows", "seen", "what it does", "accepted tokens left elsewhere"), confounders)
     if triage.suspects:
-        verdicts = [
+        verdicts = tuple(
             (
                 row.suspect.contract,
                 row.suspect.strength.value,
@@ -99,16 +117,16 @@ def _tables(triage: Triage, findings: Sequence[Finding]) -> Iterator[str]:
                 ", ".join(row.verdicts) or "–",
             )
             for row in confirm(triage, findings)
-        ]
-        yield _table(("contract that would look so", "how clearly", "known from", "found here"), verdicts)
+        )
+        yield Rows(("contract that would look so", "how clearly", "known from", "found here"), verdicts)
     if triage.distances:
-        distances = [
+        distances = tuple(
             (one.side, one.name, _range(one.length), f"{one.gap:+.2f}" if one.gap else "inside", one.basis)
             for one in triage.distances
-        ]
-        yield _table(("side", "cause", "AL it would give here", "observed is off by", "from"), distances)
+        )
+        yield Rows(("side", "cause", "AL it would give here", "observed is off by", "from"), distances)
     if triage.comparisons:
-        compared = [
+        compared = tuple(
             (
                 one.figure.setting,
                 _range(one.length),
@@ -118,50 +136,29 @@ def _tables(triage: Triage, findings: Sequence[Finding]) -> Iterator[str]:
                 one.figure.date or "undated",
             )
             for one in triage.comparisons
-        ]
-        yield _table(("published for this pair", "AL", "kept here", "harness", "source", "date"), compared)
+        )
+        yield Rows(("published for this pair", "AL", "kept here", "harness", "source", "date"), compared)
 
 
-def _input(triage: Triage) -> Iterator[str]:
+def _input(triage: Triage) -> Iterator[Block]:
     symptom = triage.symptom
     if cache := symptom.prefix_cache:
         counted = (
             f"{cache.hits:,} of {cache.queries:,} tokens" if cache.queries is not None else "only a rate"
         )
         rate = f"{100 * cache.rate:.1f} %" if cache.rate is not None else "not known"
-        yield f"Prefix cache: hit rate {rate} ({counted}; {markdown(cache.given_as)}, line {cache.line})."
+        yield Paragraph(f"Prefix cache: hit rate {rate} ({counted}; {cache.given_as}, line {cache.line}).")
     if symptom.settings:
         last = {setting.name: setting for setting in symptom.settings}
-        rows = [(one.name, one.value, str(one.line)) for one in last.values()]
-        yield _table(("setting seen", "value", "line"), rows, code=1)
+        rows = tuple((one.name, one.value, str(one.line)) for one in last.values())
+        yield Rows(("setting seen", "value", "line"), rows, code=1)
     if symptom.lines:
-        yield f"Lines used: {symptom.lines_used} of {symptom.lines_read}; the first of each kind:"
-        yield markdown_fence(
-            "\n".join(f"{line.number}: {visible(line.text)}" for line in symptom.lines), "text"
+        yield Verbatim(
+            f"Lines used: {symptom.lines_used} of {symptom.lines_read}; the first of each kind:",
+            "\n".join(f"{line.number}: {visible(line.text)}" for line in symptom.lines),
         )
     if symptom.notes:
-        yield "Not read:"
-        yield _bullets(symptom.notes)
-
-
-def _bullets(texts: Sequence[str]) -> str:
-    return "\n".join(f"- {markdown(text)}" for text in texts)
-
-
-def _table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, code: int | None = None) -> str:
-    """A table; column ``code`` holds code spans, all others prose."""
-    lines = [f"| {' | '.join(headings)} |", f"|{'---|' * len(headings)}"]
-    for row in rows:
-        cells = [markdown_code(cell) if index == code else _prose(cell) for index, cell in enumerate(row)]
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
-
-
-def _prose(text: str) -> str:
-    """A cell; one that is a GitHub reference and nothing else becomes a link."""
-    if match := _REFERENCE.fullmatch(text):
-        return markdown_link(text, f"https://github.com/{match['repo']}/issues/{match['number']}")
-    return markdown(text)
+        yield Bullets("Not read:", symptom.notes)
 
 
 def _rates(rates: Sequence[float]) -> str:

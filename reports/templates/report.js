@@ -21,3 +21,11 @@ for (const table of document.querySelectorAll("table.sortable")) {
 addEventListener("beforeprint", () => {
   for (const folded of document.querySelectorAll("details")) folded.open = true;
 });
+// A link into something folded unfolds it.
+const unfold = () => {
+  const aim = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  for (let at = aim; at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true;
+  if (aim) aim.scrollIntoView();
+};
+addEventListener("hashchange", unfold);
+unfold();

@@ -5,7 +5,7 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from investigator.model import AgentStatus
+from investigator.model import AgentStatus, Verdict
 from investigator.reports.terminal import print_verdicts
 from tests.support import builders
 
@@ -23,6 +23,33 @@ def test_a_wide_terminal_shows_the_place_in_the_engine():
     assert row.split("  ")[1:] != []
     for part in ("V1", "✗ broken", "the reference maps 1 to 2, the engine maps 1 to 1", "vllm/runner.py:2"):
         assert part in row
+
+
+def test_a_narrow_one_shows_it_beneath_the_reason_whole_or_without_its_first_folders():
+    path = "vllm/model_executor/models/qwen3_dflash.py"
+    finding = builders.finding(evidence=(builders.evidence(path=path, line=112, end_line=114),) * 2)
+
+    at_100 = printed(builders.investigation(findings=(finding,)), 100)
+    at_80 = printed(builders.investigation(findings=(finding,)), 80)
+
+    assert [line.strip() for line in at_100.splitlines() if ".py" in line] == [f"{path}:112-114"]
+    assert [line.strip() for line in at_80.splitlines() if ".py" in line] == [
+        "…/models/qwen3_dflash.py:112-114"
+    ]
+
+
+def test_kept_promises_share_a_row():
+    kept = [
+        builders.finding(contract=name, verdict=Verdict.HONOURED)
+        for name in ("feature-width", "target-capture")
+    ]
+
+    text = printed(builders.investigation(findings=kept), 100)
+
+    (row,) = [line.split("  ") for line in text.splitlines() if line.startswith("2 contracts")]
+    assert [cell.strip() for cell in row if cell.strip()] == [
+        "2 contracts", "V1", "✓ honoured", "feature-width, target-capture",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 129, 200])
