@@ -5,6 +5,7 @@ store's folder (depth 1, blobless), and then the files that are asked for, many 
 """
 
 import hashlib
+import os
 import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -27,11 +28,15 @@ from investigator.sources.git_command import (
     last_line,
 )
 from investigator.sources.git_tree import GitFile, GitTree, git_tree, list_files, read_blobs
+from investigator.sources.reachable import Reachable, is_proxied
 from investigator.sources.store import Store
 from investigator.sources.transport import Transport
 
 REF_AGE = timedelta(hours=6)
 """How long a branch or tag stands for the commit it named, when online."""
+
+CONNECT = 5.0
+"""Seconds within which a host has to answer before git is started at all."""
 
 AT_ONCE = 1000
 """Files that one fetch asks for, at most."""
@@ -66,6 +71,7 @@ class _Remote:
         self._store = store
         self._transport = transport
         self._id = id
+        self._server = Reachable(url, CONNECT, "it")
         name = hashlib.sha256(url.encode()).hexdigest()[:24]
         self._repository = GitRepository(
             store.root / "git" / f"{name}.git",
@@ -183,6 +189,7 @@ class _Remote:
 
         folder = self._repository.git_dir
         self._transport.require(self._url, urlsplit(self._url).netloc)
+        self._check_reachable()
         try:
             folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             with filelock.FileLock(f"{folder}.lock", timeout=TIMEOUT):
@@ -196,6 +203,14 @@ class _Remote:
                 f"{folder.parent} cannot be used: {error.strerror or error}",
                 "give --cache-dir another folder",
             ) from error
+
+    def _check_reachable(self) -> None:
+        """Starting git several times is slow; a host that is not there is told of without."""
+        if self._repository.proxy is None and not is_proxied(os.environ):
+            try:
+                self._server.check()
+            except SourceError as error:
+                raise self._unreachable(str(error)) from None
 
     @property
     def _ready(self) -> Path:
