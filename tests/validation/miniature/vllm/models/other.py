@@ -1,0 +1,1 @@
+"""A file that no patch touches: overlays link to it."""
