@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+from collections.abc import Sequence
 from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING
@@ -62,6 +63,12 @@ def highlighted(evidence: Evidence) -> Markup:
     return Markup("\n").join(numbered)
 
 
+def lines(text: str | Sequence[str]) -> Markup:
+    """Several lines, as they are."""
+    whole = text if isinstance(text, str) else "\n".join(text)
+    return Markup.escape(escape.visible(whole, lines=True))
+
+
 def anchor(finding: Finding) -> str:
     """The id of a finding's section."""
     return f"{finding.contract}-{finding.runner.value}" if finding.runner else finding.contract
@@ -99,12 +106,14 @@ def _template(name: str) -> "Template":
         "day": lambda time: f"{time:%Y-%m-%d}",
         "seconds": seconds,
         "remedy": summary.remedy_text,
+        "kind": summary.remedy_kind,
+        "short": summary.remedy_name,
         "origin": summary.origin_text,
         "decisive": rows.decisive,
         "in_one_line": content.in_one_line,
         "reference_url": blocks.reference_url,
         "block": lambda block: type(block).__name__,
-        "lines": lambda block: Markup(Markup.escape(escape.visible(block.text, lines=True))),  # noqa: S704
+        "lines": lines,
     }
     environment.tests["dated"] = summary.is_dated
     return environment.get_template(name)

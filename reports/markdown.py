@@ -28,7 +28,7 @@ def render(investigation: Investigation, opening: "Opening | None" = None) -> st
 
 def remedy_cell(finding: Finding) -> str:
     """What to do, in a table cell: each remedy's kind and name."""
-    return ", ".join(f"{r.kind.value} {escape.markdown_code(r.ref)}" for r in finding.remedies)
+    return ", ".join(f"{summary.remedy_kind(r)} {escape.markdown_code(summary.remedy_name(r))}" for r in finding.remedies)
 
 
 def quoted(evidence: Evidence) -> str:
@@ -72,6 +72,7 @@ def template(name: str) -> "Template":
         "meaning": summary.MEANINGS.__getitem__,
         "day": lambda time: f"{time:%Y-%m-%d}",
         "seconds": seconds,
+        "kind": summary.remedy_kind,
         "origin": summary.origin_text,
         "decisive": rows.decisive,
         "in_one_line": content.in_one_line,

@@ -10,6 +10,7 @@ from investigator.model import (
     Investigation,
     Origin,
     Remedy,
+    RemedyKind,
     Runner,
     Source,
     SourceKind,
@@ -147,9 +148,19 @@ def is_dated(source: Source) -> bool:
     return source.origin is Origin.SNAPSHOT
 
 
+def remedy_kind(remedy: Remedy) -> str:
+    """What sort of remedy it is, in words."""
+    return remedy.kind.value.replace("-", " ")
+
+
 def remedy_text(remedy: Remedy) -> str:
     """One remedy in one line."""
-    return f"{remedy.kind.value} {remedy.ref}" + (f": {remedy.effect}" if remedy.effect else "")
+    return f"{remedy_kind(remedy)} {remedy.ref}" + (f": {remedy.effect}" if remedy.effect else "")
+
+
+def remedy_name(remedy: Remedy) -> str:
+    """A remedy's name where there is little room: a patch without its folder."""
+    return remedy.ref.rpartition("/")[2] if remedy.kind is RemedyKind.PATCH else remedy.ref
 
 
 def title(finding: Finding) -> str:
