@@ -6,11 +6,12 @@ The test names what the repair found in this tree, so it fits the tree that the 
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import takewhile
 from types import MappingProxyType
 
 from tree_sitter import Node
 
-from investigator.code.program import Program
+from investigator.code.program import Module, Program
 from investigator.code.syntax import enclosing, field, named, string_value, text
 from investigator.patches.pen import WIDTH, Unfit
 from investigator.patches.repairs import cache_drop, target_layer_offset
@@ -18,10 +19,6 @@ from investigator.patches.repairs.fault import Fault
 from investigator.patches.repairs.roles import CLASS, Found, assignments, calls
 from investigator.patches.repairs.speculative_config import speculative_config
 
-_HEAD = """\
-# SPDX-License-Identifier: Apache-2.0
-# SPDX-FileCopyrightText: Copyright contributors to the vLLM project
-"""
 _INDENT = " " * 4
 
 
@@ -56,7 +53,7 @@ def _offset(program: Program, fault: Fault) -> TestFile | None:
     config = _chain(_config_of(reader))
     return TestFile(
         "tests/v1/spec_decode/test_dflash_target_layer_ids.py",
-        f'''{_HEAD}"""Which of the target's layers a DFlash drafter is given."""
+        f'''{_head(reader.module)}"""Which of the target's layers a DFlash drafter is given."""
 
 from types import SimpleNamespace
 
@@ -80,6 +77,12 @@ def test_captured_layers(keys, captured):
     assert {cls}.{reader.name}(runner) == captured
 '''.encode(),
     )
+
+
+def _head(module: Module) -> str:
+    """The comment lines that the engine's own files begin with: its licence header."""
+    lines = [line.decode("utf-8", "replace") for line in module.file.lines]
+    return "".join(f"{line}\n" for line in takewhile(lambda line: line.startswith("#"), lines))
 
 
 def _config_of(reader: Found) -> Node:
@@ -126,7 +129,7 @@ def _drop(program: Program, fault: Fault) -> TestFile:
     predicate = cache_drop.deciding_predicate(program, fault)
     return TestFile(
         "tests/v1/spec_decode/test_last_matched_block.py",
-        f'''{_HEAD}"""Which drafters have the last matched prefix-cache block dropped."""
+        f'''{_head(config.module)}"""Which drafters have the last matched prefix-cache block dropped."""
 
 import pytest
 
