@@ -14,26 +14,18 @@ from investigator.validation.plan import GPU, GPU_REFERENCE, Kind, Workload, eng
 
 MINIATURE = Path(__file__).parent / "miniature"
 
-TAP = b"""\
-diff --git a/vllm/models/drafter.py b/vllm/models/drafter.py
---- a/vllm/models/drafter.py
-+++ b/vllm/models/drafter.py
-@@ -1,3 +1,3 @@
--TAP = 0
-+TAP = 1
- WINDOW = None
- 
-"""
-WINDOW = b"""\
-diff --git a/vllm/models/drafter.py b/vllm/models/drafter.py
---- a/vllm/models/drafter.py
-+++ b/vllm/models/drafter.py
-@@ -2,3 +2,3 @@
--WINDOW = None
-+WINDOW = 64
- 
- 
-"""
+TAP = (
+    b"diff --git a/vllm/models/drafter.py b/vllm/models/drafter.py\n"
+    b"--- a/vllm/models/drafter.py\n"
+    b"+++ b/vllm/models/drafter.py\n"
+    b"@@ -1,3 +1,3 @@\n-TAP = 0\n+TAP = 1\n WINDOW = None\n \n"
+)
+WINDOW = (
+    b"diff --git a/vllm/models/drafter.py b/vllm/models/drafter.py\n"
+    b"--- a/vllm/models/drafter.py\n"
+    b"+++ b/vllm/models/drafter.py\n"
+    b"@@ -2,3 +2,3 @@\n-WINDOW = None\n+WINDOW = 64\n \n \n"
+)
 
 
 @pytest.fixture

@@ -116,7 +116,8 @@ def test_a_variant_that_goes_wrong_is_reported_and_the_rest_go_on(
     (folder / "harness.py").write_text(
         harness.replace(
             'prompts = json.loads((folder / experiment["prompts"]).read_text())',
-            'prompts = json.loads((folder / experiment["prompts"]).read_text())[: 1 if variant["repaired"] else 2]',
+            'prompts = json.loads((folder / experiment["prompts"]).read_text())'
+            '[: 1 if variant["repaired"] else 2]',
         )
     )
     assert conduct(folder, site).returncode == 1

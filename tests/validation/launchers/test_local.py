@@ -1,0 +1,35 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from investigator.errors import IncompleteError
+from investigator.validation.launchers.local import LocalLauncher, readable
+
+
+def test_the_folder_runs_here(folder: Path, site: Path) -> None:
+    said: list[str] = []
+    LocalLauncher(environment={"PYTHONPATH": str(site)}).run(folder, ["as-released"], said.append)
+    assert json.loads((folder / "results" / "as-released.json").read_text())["status"] == "done"
+    assert said[0] == "1 of 1 variants to run, 1 at once"
+    assert said[1] == "as-released: started"
+
+
+def test_an_interpreter_that_is_not_there_is_named(folder: Path) -> None:
+    with pytest.raises(IncompleteError, match="cannot start /no/python") as caught:
+        LocalLauncher(python="/no/python").run(folder, ["as-released"], lambda line: None)
+    assert "--python" in caught.value.advice
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ('{"event": "finished", "variant": "a", "status": "done", "seconds": 1.5}', "a: done in 1.5 s"),
+        ('{"event": "finished", "variant": "a", "status": "hung", "error": "x"}', "a: hung: x"),
+        ('{"event": "retried", "variant": "a", "without": ["b", "c"]}', "a: again without b, c"),
+        ("Traceback (most recent call last):\n", "Traceback (most recent call last):"),
+        ("[1]", "[1]"),
+    ],
+)
+def test_progress_is_readable(line: str, text: str) -> None:
+    assert readable(line) == text
