@@ -16,6 +16,7 @@ from investigator.case import Case, EngineSpec, RepoSpec
 from investigator.errors import InvestigateError
 from investigator.events import ignore
 from investigator.model import Finding, Investigation, Runner, Verdict
+from investigator.patches import REPAIRS
 from investigator.sources.open import Workspace
 from investigator.team import assembly
 from investigator.timeline import chosen
@@ -24,17 +25,18 @@ NOT_NEEDED = (Verdict.HONOURED, Verdict.NOT_APPLICABLE)
 TARGET = Path(__file__).parents[1] / "docs" / "patches-by-release.md"
 
 
-def cell(finding: Finding, investigation: Investigation) -> str:
-    """What became of one contract on one runner."""
+def cell(finding: Finding, investigation: Investigation, notes: dict[str, int]) -> str:
+    """What became of one contract on one runner; a long reason becomes a numbered note."""
     question = f"{finding.contract}/{finding.runner.value}" if finding.runner else finding.contract
     if any(question in patch.proof.repaired for patch in investigation.patches):
         return "**repaired**"
     if finding.verdict in NOT_NEEDED:
         return "not needed"
-    if finding.verdict in (Verdict.BROKEN, Verdict.PARTIAL):
-        reasons = [n.why for n in investigation.not_checked if n.what == f"a patch for {finding.contract}"]
-        return f"not repairable: {reasons[0] if reasons else 'no reason given'}"
-    return f"{finding.verdict.value}: no patch"
+    if finding.verdict not in (Verdict.BROKEN, Verdict.PARTIAL):
+        return finding.verdict.value
+    reasons = [n.why for n in investigation.not_checked if n.what == f"a patch for {finding.contract}"]
+    reason = reasons[0] if reasons else "no reason was given"
+    return f"not repairable [{notes.setdefault(reason, len(notes) + 1)}]"
 
 
 def proven(investigation: Investigation) -> bool:
@@ -50,7 +52,9 @@ def proven(investigation: Investigation) -> bool:
 
 def table(draft: str, found: dict[str, Investigation]) -> str:
     """The page: a row per release, a column per question."""
-    questions = dict.fromkeys((f.contract, f.runner) for i in found.values() for f in i.findings)
+    notes: dict[str, int] = {}
+    asked = dict.fromkeys((f.contract, f.runner) for i in found.values() for f in i.findings)
+    questions = [question for contract in REPAIRS for question in asked if question[0] == contract]
 
     def heading(contract: str, runner: Runner | None) -> str:
         return f"{contract} {runner.value.upper()}" if runner else contract
@@ -67,12 +71,19 @@ def table(draft: str, found: dict[str, Investigation]) -> str:
         "|---" * (len(questions) + 2) + "|",
     ]
     for version, investigation in found.items():
-        cells = {(f.contract, f.runner): cell(f, investigation) for f in investigation.findings}
+        findings = [f for f in investigation.findings if f.contract in REPAIRS]
+        cells = {(f.contract, f.runner): cell(f, investigation, notes) for f in findings}
         series = investigation.extra.get("patch_series") or {}
         assert isinstance(series, dict)
         pairs = series.get("pairs", ())
         commute = "yes" if pairs and all(pair["commute"] for pair in pairs) else "–" if not pairs else "no"
         lines.append(f"| {version} | " + " | ".join(cells.get(q, "–") for q in questions) + f" | {commute} |")
+    lines += [
+        "",
+        "*refused*: the engine stops with an error; *unsupported*: no such method on that runner.",
+        "",
+    ]
+    lines += [f"{number}. {reason}" for reason, number in notes.items()]
     return "\n".join(lines) + "\n"
 
 

@@ -10,7 +10,7 @@
 
 from investigator.patches.combination import Combination, patch_bytes
 from investigator.patches.repairs import REPAIRS, CannotRepair, Fault, repair
-from investigator.patches.series import Refusal, Series, complete, generate
+from investigator.patches.series import Refusal, Series, generate
 from investigator.patches.verify import Ask, Question, Verdicts
 
 __all__ = [
@@ -23,7 +23,6 @@ __all__ = [
     "Refusal",
     "Series",
     "Verdicts",
-    "complete",
     "generate",
     "patch_bytes",
     "repair",

@@ -1,13 +1,13 @@
 """What is seen with several patches applied at once."""
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from investigator.errors import PatchError
 from investigator.model import Patch
 from investigator.patches.git import applied
-from investigator.patches.verify import Verdicts, repaired, worse
+from investigator.patches.verify import Ask, Verdicts, repaired, worse
 from investigator.sources.interface import Tree
+from investigator.sources.overlay_tree import PatchedTree
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,13 +28,13 @@ class Checker:
     """Applies several patches to the tree and asks again."""
 
     tree: Tree
-    asked: Callable[[Mapping[str, bytes]], Verdicts]
+    ask: Ask
     before: Verdicts
 
     def see(self, patches: tuple[Patch, ...]) -> Combination:
         """Apply them in this order and in the opposite one, and put the questions."""
         files = self._after(patches)
-        verdicts = self.asked(files) if files is not None else {}
+        verdicts = self.ask(PatchedTree(self.tree, dict(files))) if files is not None else {}
         return Combination(
             patches=tuple(patch.name for patch in patches),
             commute=files is not None and files == self._after(patches[::-1]),

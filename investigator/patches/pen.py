@@ -16,7 +16,14 @@ _STATEMENT = ("block", "module")
 
 
 class Unfit(Exception):
-    """The code is not in a shape that this repair knows. ``str`` says what is different."""
+    """The code is not in a shape that this repair knows. ``str`` says what is different.
+
+    ``instead``: what to do about it, where the repair knows better than the finding.
+    """
+
+    def __init__(self, reason: str, instead: str = "") -> None:
+        super().__init__(reason)
+        self.instead = instead
 
 
 @dataclass(frozen=True)

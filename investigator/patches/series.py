@@ -1,33 +1,20 @@
 """From broken promises to patches that were seen to hold, alone, in pairs and all together."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from itertools import combinations
 
-from investigator.code.program import Program
 from investigator.errors import PatchError
-from investigator.model import Json, Patch, PatchProof
+from investigator.model import Json, Patch
+from investigator.patches.candidate import Bench, Candidate
 from investigator.patches.combination import Checker, Combination
-from investigator.patches.diff import FileDiff, diff_edits, mail, unified
-from investigator.patches.edits import Edit, Edits, by_path, edited_files
+from investigator.patches.diff import mail
 from investigator.patches.git import applied
 from investigator.patches.letter import Letter
-from investigator.patches.repairs import REPAIRS, CannotRepair, Fault, repair
-from investigator.patches.upstream import regression_test
-from investigator.patches.verify import (
-    Ask,
-    Trial,
-    Verdicts,
-    ask_patched,
-    name,
-    proof,
-    try_patch,
-)
+from investigator.patches.repairs import REPAIRS, CannotRepair, Fault
+from investigator.patches.verify import Ask, contract_of, try_patch
 from investigator.sources.interface import Tree
-from investigator.sources.overlay_tree import PatchedTree
-
-Files = Mapping[str, bytes]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,23 +53,17 @@ class Series:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Candidate:
-    """Edits that hold when applied alone, before they have a number."""
+class Imprint:
+    """What the texts of a series say beside their changes.
 
-    fault: Fault
-    sections: tuple[FileDiff, ...]
-    before: Files
-    after: Files
-    proof: PatchProof
-    below: tuple[str, ...] = ()
+    ``engine``: ``vllm 0.20.1``. ``when``: the date of every patch; pass the release's, so that they
+    come out the same every time. ``effects``: per contract, what a validation measured.
+    """
 
-    @property
-    def contract(self) -> str:
-        return self.fault.contract
-
-    @property
-    def diff(self) -> bytes:
-        return unified(self.sections)
+    engine: str
+    when: datetime
+    effects: Mapping[str, str] = field(default_factory=dict)
+    signature: str = "investigate"
 
 
 def generate(
@@ -98,40 +79,49 @@ def generate(
 ) -> Series:
     """A patch for each fault that can be repaired, proven on ``tree``.
 
-    ``engine`` names the engine in the patches' texts (``vllm 0.20.1``); ``when`` is their date:
-    the release's, so that they come out the same every time. ``effects`` says per contract what
-    a validation measured. ``upstream`` adds a regression test in the engine's own style to each patch
-    where that needs no GPU and no model. A patch that was not seen to hold is not among the result: it is a
-    refusal that says why. Raises only what ``tree`` and ``ask`` raise.
+    The texts say ``engine``, ``when``, ``effects`` and ``signature`` (see :class:`Imprint`).
+    ``upstream`` adds a regression test in the engine's own style where that needs no GPU and no
+    model. A patch that was not seen to hold is not among the result: it is a refusal that says why.
+    Raises only what ``tree`` and ``ask`` raise.
     """
-    before = ask(tree)
-    candidates: list[_Candidate] = []
+    bench = Bench(tree, ask, ask(tree), upstream)
+    candidates: list[Candidate] = []
     refused: list[Refusal] = []
     for fault in sorted(faults, key=_rank):
-        found = _alone(tree, fault, ask, before, upstream=upstream)
-        if isinstance(found, _Candidate):
+        found = bench.alone(fault)
+        if isinstance(found, Candidate):
             candidates.append(found)
         else:
-            refused.append(Refusal(contract=fault.contract, reason=found.reason, instead=found.instead))
-    stacked, conflicts = _stacked(tree, candidates)
-    refused += conflicts
+            refused.append(_refusal(fault.contract, found))
+    imprint = Imprint(engine=engine, when=when, effects=effects or {}, signature=signature)
+    while True:
+        stack, conflicts = _stacked(bench, candidates)
+        series = _numbered(bench, stack, imprint)
+        failed = first_failure(series)
+        if failed is None:
+            return _settled(series, [*refused, *conflicts])
+        dropped = stack[[patch.name for patch in series.patches].index(failed.patches[-1])]
+        refused.append(_refusal(dropped.contract, CannotRepair(_why(failed), dropped.fault.instead())))
+        candidates = [candidate for candidate in candidates if candidate.contract != dropped.contract]
+
+
+def _settled(series: Series, refused: Sequence[Refusal]) -> Series:
+    """The series with what was refused, less what another contract's patch repairs as well."""
     covered = {
-        refusal.contract: candidate.contract
+        refusal.contract: patch.contract
         for refusal in refused
-        for candidate in stacked
-        if any(text.partition("/")[0] == refusal.contract for text in candidate.proof.repaired)
+        for patch in series.patches
+        if any(contract_of(question) == refusal.contract for question in patch.proof.repaired)
     }
-    return _numbered(
-        tree,
-        stacked,
-        Series(refused=tuple(r for r in refused if r.contract not in covered), covered=covered),
-        lambda files: ask_patched(ask, tree, files),
-        before,
-        engine=engine,
-        when=when,
-        effects=effects or {},
-        signature=signature,
-    )
+    left = tuple(refusal for refusal in refused if refusal.contract not in covered)
+    return replace(series, refused=left, covered=covered)
+
+
+def _why(failed: Combination) -> str:
+    others = " and ".join(failed.patches[:-1])
+    if failed.worse:
+        return f"together with {others} it makes {', '.join(failed.worse)} worse"
+    return f"together with {others} not everything stays repaired"
 
 
 def _rank(fault: Fault) -> int:
@@ -139,155 +129,97 @@ def _rank(fault: Fault) -> int:
     return known.index(fault.contract) if fault.contract in known else len(known)
 
 
-def _edits(tree: Tree, fault: Fault) -> tuple[Edits, Files, Files] | CannotRepair:
-    """The repair's edits with the touched files before and after."""
-    made = repair(Program(tree), fault)
-    if isinstance(made, CannotRepair):
-        return made
-    if not made:
-        return CannotRepair("the code is already as the repair would make it", fault.instead())
-    before = {path: tree.read(path) for path in by_path(made)}
-    try:
-        return made, before, edited_files(made, before)
-    except PatchError as error:
-        return CannotRepair(str(error), fault.instead())
+def _refusal(contract: str, why: CannotRepair) -> Refusal:
+    return Refusal(contract=contract, reason=why.reason, instead=why.instead)
 
 
-def _alone(
-    tree: Tree, fault: Fault, ask: Ask, before: Verdicts, *, upstream: bool
-) -> _Candidate | CannotRepair:
-    """Repair one fault on the pristine tree and see whether that holds."""
-    made = _edits(tree, fault)
-    if isinstance(made, CannotRepair):
-        return made
-    edits, files, after = made
-    if upstream and (test := regression_test(Program(PatchedTree(tree, dict(after))), fault)):
-        edits = (*edits, Edit(test.path, 0, 0, test.content))
-        after = {**after, test.path: test.content}
-    try:
-        sections = diff_edits(edits, files)
-    except PatchError as error:
-        return CannotRepair(str(error), fault.instead())
-    trial = try_patch(unified(sections), files, after)
-    if not trial.holds:
-        return CannotRepair(f"tried with git: {trial.why}", fault.instead())
-    patched = PatchedTree(tree, dict(after))
-    verdicts = ask(patched)
-    found = proof(trial, before, verdicts)
-    if not any(text.partition("/")[0] == fault.contract for text in found.repaired):
-        answer = ", ".join(f"{name(q)} {v.value}" for q, v in verdicts.items() if q[0] == fault.contract)
-        return CannotRepair(f"asked again after the edits, the answer is {answer or 'none'}", fault.instead())
-    if found.worse:
-        return CannotRepair(f"the edits make {', '.join(found.worse)} worse", fault.instead())
-    again = repair(Program(patched), fault)
-    if isinstance(again, CannotRepair) or again:
-        return CannotRepair("a second generation would not leave the patched tree alone", fault.instead())
-    return _Candidate(fault=fault, sections=sections, before=files, after=after, proof=found)
-
-
-def _stacked(tree: Tree, candidates: Sequence[_Candidate]) -> tuple[list[_Candidate], list[Refusal]]:
-    """Candidates whose diffs apply one after another; one that would not is written anew on top
-    of those before it."""
+def _stacked(bench: Bench, candidates: Sequence[Candidate]) -> tuple[list[Candidate], list[Refusal]]:
+    """Candidates whose diffs apply one after another; one that would not is made anew on top of
+    those before it that touch its files."""
     done: dict[str, bytes] = {}
-    stack: list[_Candidate] = []
+    stack: list[Candidate] = []
     conflicts: list[Refusal] = []
     for candidate in candidates:
-        files = {path: done.get(path, content) for path, content in candidate.before.items()}
         try:
+            files = {path: done.get(path, content) for path, content in candidate.before.items()}
             done |= applied(candidate.diff, files)
             stack.append(candidate)
             continue
         except PatchError:
-            made = _edits(PatchedTree(tree, dict(done)), candidate.fault)
-        below = tuple(other.contract for other in stack if not other.after.keys().isdisjoint(candidate.after))
-        if isinstance(made, CannotRepair):
-            reason = f"together with {' and '.join(below)}: {made.reason}"
-            conflicts.append(Refusal(contract=candidate.contract, reason=reason, instead=made.instead))
-            continue
-        edits, under, after = made
-        done |= after
-        stack.append(
-            replace(candidate, sections=diff_edits(edits, under), before=under, after=after, below=below)
-        )
+            touching = (other for other in stack if not other.after.keys().isdisjoint(candidate.after))
+            anew = bench.on_top(candidate, done, tuple(other.contract for other in touching))
+        if isinstance(anew, Candidate):
+            done |= anew.after
+            stack.append(anew)
+        else:
+            conflicts.append(_refusal(candidate.contract, anew))
     return stack, conflicts
 
 
-def _numbered(
-    tree: Tree,
-    stack: Sequence[_Candidate],
-    series: Series,
-    asked: Callable[[Files], Verdicts],
-    before: Verdicts,
-    *,
-    engine: str,
-    when: datetime,
-    effects: Mapping[str, str],
-    signature: str,
-) -> Series:
+def _numbered(bench: Bench, stack: Sequence[Candidate], imprint: Imprint) -> Series:
     """Give the candidates their files, and check the final texts in pairs and all together."""
     names = {c.contract: f"{n:04d}-{c.contract}.patch" for n, c in enumerate(stack, 1)}
-    patches = []
-    for number, candidate in enumerate(stack, 1):
-        known = REPAIRS[candidate.contract]
-        order = "Applies on top of " + " and ".join(names[b] for b in candidate.below) + "."
-        text = mail(
-            candidate.sections,
-            subject=known.subject,
-            body=str(
-                Letter(
-                    repair=known,
-                    findings=candidate.fault.findings,
-                    engine=engine,
-                    source=tree.source.id,
-                    repaired=candidate.proof.repaired,
-                    effect=effects.get(candidate.contract, ""),
-                    order=order if candidate.below else "",
-                    crlf=any(b"\r\n" in content for content in candidate.before.values()),
-                )
-            ),
-            when=when,
-            number=number,
-            total=len(stack),
-            signature=signature,
-        )
-        trial = try_patch(text, candidate.before, candidate.after)
-        patches.append(
-            Patch(
-                name=names[candidate.contract],
-                contract=candidate.contract,
-                subject=known.subject,
-                text=text.decode("utf-8", "surrogateescape"),
-                files=tuple(section.path for section in candidate.sections),
-                proof=_with_trial(candidate.proof, trial),
-            )
-        )
-    checker = Checker(tree, asked, before)
-    return replace(
-        series,
-        patches=tuple(patches),
+    patches = tuple(
+        _written(bench, candidate, names, number, imprint) for number, candidate in enumerate(stack, 1)
+    )
+    checker = Checker(bench.tree, bench.ask, bench.verdicts)
+    return Series(
+        patches=patches,
         order={names[c.contract]: tuple(names[b] for b in c.below) for c in stack if c.below},
         pairs=tuple(checker.see(pair) for pair in combinations(patches, 2) if _independent(pair, stack)),
-        together=checker.see(tuple(patches)) if len(patches) > 1 else None,
+        together=checker.see(patches) if len(patches) > 1 else None,
     )
 
 
-def _with_trial(found: PatchProof, trial: Trial) -> PatchProof:
-    return replace(found, applies=trial.applies, reverses=trial.reverses, parses=trial.parses)
+def _written(
+    bench: Bench, candidate: Candidate, names: Mapping[str, str], number: int, imprint: Imprint
+) -> Patch:
+    """The candidate as a file, that file tried once more."""
+    known = REPAIRS[candidate.contract]
+    below = " and ".join(names[contract] for contract in candidate.below)
+    letter = Letter(
+        repair=known,
+        findings=candidate.fault.findings,
+        engine=imprint.engine,
+        source=bench.tree.source.id,
+        repaired=candidate.proof.repaired,
+        effect=imprint.effects.get(candidate.contract, ""),
+        order=f"Applies on top of {below}." if below else "",
+        crlf=any(b"\r\n" in content for content in candidate.before.values()),
+    )
+    text = mail(
+        candidate.sections,
+        subject=known.subject,
+        body=str(letter),
+        when=imprint.when,
+        number=number,
+        total=len(names),
+        signature=imprint.signature,
+    )
+    trial = try_patch(text, candidate.before, candidate.after)
+    return Patch(
+        name=names[candidate.contract],
+        contract=candidate.contract,
+        subject=known.subject,
+        text=text.decode("utf-8", "surrogateescape"),
+        files=tuple(section.path for section in candidate.sections),
+        proof=replace(candidate.proof, applies=trial.applies, reverses=trial.reverses, parses=trial.parses),
+    )
 
 
-def _independent(pair: tuple[Patch, ...], stack: Sequence[_Candidate]) -> bool:
+def _independent(pair: tuple[Patch, ...], stack: Sequence[Candidate]) -> bool:
     """Whether the two patches of a pair need no third one below them."""
     below = {candidate.contract: set(candidate.below) for candidate in stack}
     contracts = {patch.contract for patch in pair}
     return all(below[contract] <= contracts for contract in contracts)
 
 
-def complete(series: Series) -> bool:
-    """Whether every pair, and all patches together, repair what each repairs alone."""
+def first_failure(series: Series) -> Combination | None:
+    """The first pair, or all together, that does not repair what each patch repairs alone."""
     alone = {patch.name: set(patch.proof.repaired) for patch in series.patches}
     seen = [*series.pairs, *([series.together] if series.together else [])]
-    return all(
-        not combination.worse
-        and set(combination.repaired) >= set().union(*(alone[patch] for patch in combination.patches))
-        for combination in seen
-    )
+    for combination in seen:
+        expected = set().union(*(alone[patch] for patch in combination.patches))
+        if combination.worse or not expected <= set(combination.repaired):
+            return combination
+    return None

@@ -7,7 +7,6 @@ from investigator.code.syntax import parse
 from investigator.model import PatchProof, Runner, Verdict
 from investigator.patches.git import workplace
 from investigator.sources.interface import Tree
-from investigator.sources.overlay_tree import PatchedTree
 
 Question = tuple[str, Runner | None]
 """A contract's id, and the runner where the engine's path differs by runner."""
@@ -70,11 +69,6 @@ def _errors(path: str, content: bytes) -> int:
     return count
 
 
-def ask_patched(ask: Ask, tree: Tree, after: Mapping[str, bytes]) -> Verdicts:
-    """The verdicts on ``tree`` with these files in place."""
-    return ask(PatchedTree(tree, after))
-
-
 def repaired(before: Verdicts, after: Verdicts) -> tuple[str, ...]:
     """The questions that are answered ``honoured`` now and were not before."""
     return tuple(
@@ -97,6 +91,11 @@ def name(question: Question) -> str:
     """``contract/runner``, or ``contract`` where the runners do not differ."""
     contract, runner = question
     return f"{contract}/{runner.value}" if runner else contract
+
+
+def contract_of(named: str) -> str:
+    """The contract in what :func:`name` wrote."""
+    return named.partition("/")[0]
 
 
 def proof(trial: Trial, before: Verdicts, after: Verdicts) -> PatchProof:

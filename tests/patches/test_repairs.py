@@ -219,7 +219,10 @@ def test_a_full_layer_before_and_after_is_the_same() -> None:
 
 
 def test_a_drafter_that_says_nothing_is_sent_to_the_layer_types() -> None:
-    assert "repair of layer-types" in refusal(miniature.tree(), miniature.fault("in-block-causality"))
+    found = repair(Program(miniature.tree()), miniature.fault("in-block-causality"))
+    assert isinstance(found, CannotRepair)
+    assert found.reason.startswith("one attention metadata object serves every layer")
+    assert found.instead.startswith("take the patch for layer-types and serve with FlashAttention")
 
 
 def test_two_sided_windows_are_refused() -> None:

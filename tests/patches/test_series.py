@@ -11,7 +11,7 @@ from investigator.patches.combination import patch_bytes
 from investigator.patches.git import applied
 from investigator.patches.letter import Letter
 from investigator.patches.repairs import REPAIRS
-from investigator.patches.series import Series, complete, generate
+from investigator.patches.series import Series, first_failure, generate
 from investigator.sources.interface import Tree
 from investigator.sources.overlay_tree import PatchedTree
 from investigator.sources.text_tree import TextTree
@@ -47,7 +47,7 @@ def test_the_patches_are_numbered_in_the_order_of_the_repairs() -> None:
 
 def test_each_pair_and_all_together_hold() -> None:
     series = made()
-    assert complete(series)
+    assert first_failure(series) is None
     assert len(series.pairs) == 6
     assert all(pair.commute for pair in series.pairs)
     assert series.together is not None
@@ -140,6 +140,25 @@ def test_edits_that_hurt_another_promise_are_refused() -> None:
     assert series.refused[0].reason == "the edits make cache-drop worse"
 
 
+def test_patches_that_undo_each_other_do_not_stay_together() -> None:
+    """Each alone is fine; with both in, the judge finds one promise broken again."""
+    judge = miniature.judge()
+
+    def ask(tree: Tree) -> miniature.Verdicts:
+        verdicts = judge(tree)
+        both = verdicts[miniature.DROP] is verdicts[miniature.LOOKAHEAD] is Verdict.HONOURED
+        return {**verdicts, miniature.LOOKAHEAD: Verdict.BROKEN} if both else verdicts
+
+    faults = [miniature.fault("cache-drop"), miniature.fault("lookahead")]
+    series = generate(miniature.tree(), faults, ask, engine="vllm 0", when=WHEN)
+    assert [patch.contract for patch in series.patches] == ["cache-drop"]
+    (refusal,) = series.refused
+    assert (refusal.contract, refusal.reason) == (
+        "lookahead", "together with 0001-cache-drop.patch not everything stays repaired"
+    )  # fmt: skip
+    assert series.pairs == ()
+
+
 def test_neighbouring_repairs_are_stacked_in_a_stated_order(tmp_path: Path) -> None:
     """Without the lines between them, the two scheduler patches share their context."""
     close = SCHEDULER.replace("        # One manager serves every group.\n        self.waiting = []\n", "")
@@ -147,7 +166,7 @@ def test_neighbouring_repairs_are_stacked_in_a_stated_order(tmp_path: Path) -> N
     first, second = series.patches
     assert series.order == {second.name: (first.name,)}
     assert "Applies on top of 0001-cache-drop.patch." in second.text
-    assert complete(series)
+    assert first_failure(series) is None
     (pair,) = series.pairs
     assert (pair.commute, pair.repaired) == (False, ("cache-drop", "lookahead"))
 

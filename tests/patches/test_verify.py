@@ -3,8 +3,9 @@
 from investigator.model import Runner, Verdict
 from investigator.patches.diff import diff_edits, unified
 from investigator.patches.edits import Edit, edited_files
-from investigator.patches.verify import Trial, ask_patched, proof, repaired, try_patch, worse
+from investigator.patches.verify import Trial, proof, repaired, try_patch, worse
 from investigator.sources.interface import Tree
+from investigator.sources.overlay_tree import PatchedTree
 from tests.support.builders import TextTree, source
 
 BEFORE = {"pkg/mod.py": b"def taps(ids):\n    return ids\n"}
@@ -72,6 +73,6 @@ def test_the_questions_see_the_patched_file_and_the_others_as_they_were() -> Non
         return {OFFSET: Verdict.HONOURED if good else Verdict.BROKEN}
 
     before = ask(tree)
-    after = ask_patched(ask, tree, AFTER)
+    after = ask(PatchedTree(tree, dict(AFTER)))
     found = proof(try_patch(PATCH, BEFORE, AFTER), before, after)
     assert (found.applies, found.repaired, found.worse) == (True, ("target-layer-offset/v1",), ())

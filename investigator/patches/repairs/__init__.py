@@ -53,5 +53,7 @@ def repair(program: Program, fault: Fault) -> Edits | CannotRepair:
         return CannotRepair("no repair is known for this contract", fault.instead())
     try:
         return known.edit(program, fault)
-    except (Unfit, SyntaxError) as error:
-        return CannotRepair(str(error), fault.instead())
+    except Unfit as error:
+        return CannotRepair(str(error), error.instead or fault.instead())
+    except SyntaxError as error:
+        return CannotRepair(f"the code could not be parsed there: {error}", fault.instead())

@@ -2,8 +2,9 @@
 
 A drafter may say it for all its layers: ``is_causal`` at the top of its config, or
 ``dflash_config.causal``; the first one wins. Where the engine asks neither, or only the second,
-the repair lets it ask. A drafter that says nothing needs no edit of its own: its windowed
-layers are causal inside the block as soon as they have their window, its full layers are not.
+the repair lets it ask. Where a drafter says nothing, its windowed layers are causal and its full
+ones are not; an engine with one metadata object for all of them would need more than a local
+change, while FlashAttention does it by the window alone.
 """
 
 from collections.abc import Iterator
@@ -53,8 +54,10 @@ def edit(program: Program, fault: Fault) -> Edits:
     said = _said(fault)
     if said is None:
         raise Unfit(
-            "this drafter says nothing about causality of its own: "
-            "a windowed layer is causal inside the block once the repair of layer-types gives it its window"
+            "one attention metadata object serves every layer of the draft pass, and this drafter "
+            "needs some of its layers causal and some not",
+            "take the patch for layer-types and serve with FlashAttention: the window that it gives a "
+            "decoder layer ends at the query, so a windowed layer sees no later token of the block",
         )
     if said is False and any(window is not None for window in fault.checkpoint.windows or ()):
         raise Unfit("windowed layers that see the whole block need an attention window to both sides")
