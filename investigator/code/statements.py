@@ -75,6 +75,8 @@ def _name_node(node: Node) -> Node:
 
 
 def _is_generator(body: Node) -> bool:
+    if b"yield" not in (body.text or b""):
+        return False
     stack = [body]
     while stack:
         node = stack.pop()

@@ -57,9 +57,14 @@ def methods(interp: Interpreter, cls: ClassValue) -> Iterator[FunctionValue]:
 def calls(function: FunctionValue, name: str) -> Iterator[Node]:
     """The calls inside a function whose callee's last name is ``name``."""
     body = function.node.child_by_field_name("body")
-    if body is None:
+    if body is None or not mentions(body, name):
         return
     for node in descendants(body, "call"):
         callee = field(node, "function")
         if text(callee) == name or (callee.type == "attribute" and text(field(callee, "attribute")) == name):
             yield node
+
+
+def mentions(node: Node, word: str) -> bool:
+    """Whether a node's text holds a word; a cheap look before a walk through the node."""
+    return word.encode() in (node.text or b"")

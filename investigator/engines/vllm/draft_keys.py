@@ -14,6 +14,7 @@ from investigator.code.values import (
     Value,
     find_unknown,
 )
+from investigator.engines.finding import mentions
 from investigator.engines.interface import Step, Told
 from investigator.engines.vllm import draft_layers, roles, runners, target_layers
 from investigator.engines.vllm.world import ASSUMPTIONS, Session, World
@@ -73,6 +74,8 @@ def _mask_functions(session: Session, runner: Runner) -> Iterator[FunctionValue]
         modules = [m for m in everywhere if target_layers.belongs(m, runner)]
     for module in modules:
         for function in roles.functions(session.interp, module):
+            if not mentions(function.node, MASK):
+                continue
             literals = (string_value(node) for node in descendants(function.node, "string"))
             if MASK in literals and (runner is Runner.V1 or STORED in function.name):
                 yield function

@@ -25,6 +25,7 @@ from investigator.code.values import (
     Value,
     find_unknown,
 )
+from investigator.engines.finding import mentions
 from investigator.engines.interface import Step, Told
 from investigator.engines.vllm import roles
 from investigator.engines.vllm.world import ASSUMPTIONS, Session, World
@@ -149,6 +150,8 @@ def _annotators(session: Session) -> Iterator[tuple[FunctionValue, Node]]:
     interp = session.interp
     for module in interp.program.mentioning([f".{FLAG} = "], ANNOTATORS):
         for function in roles.functions(interp, module):
+            if not mentions(function.node, FLAG):
+                continue
             for node in descendants(field(function.node, "body"), "assignment"):
                 left = field(node, "left")
                 if left.type == "attribute" and text(field(left, "attribute")) == FLAG:
@@ -241,6 +244,8 @@ def prefix_caching_default(world: World) -> bool | None:
         return None
     session.model_config.attributes.setdefault("pooler_config", None)
     for method in roles.methods(interp, cls):
+        if not mentions(method.node, ".enable_prefix_caching"):
+            continue
         for node in descendants(field(method.node, "body"), "assignment"):
             left, right = field(node, "left"), node.child_by_field_name("right")
             if left.type != "attribute" or text(field(left, "attribute")) != "enable_prefix_caching":
