@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 import anyio
@@ -69,7 +70,8 @@ class HubAgent:
                 raise
             except InvestigateError as error:
                 missing = f"the target's config ({spec}): {error}"
-        checkpoint = read_checkpoint(draft.config, target.config if target else None)
+        own = read_checkpoint(draft.config, target.config if target else None)
+        checkpoint = replace(own, block_size=context.case.block_size or own.block_size)
         context.checkpoint.keep(checkpoint)
 
         fetched = {DRAFT: draft} | ({TARGET: target} if target else {})
@@ -80,7 +82,10 @@ class HubAgent:
             answers=(*self._answers(context, checkpoint, fetched), *own_code),
             sources=tuple(model.tree.source for model in fetched.values()),
             trees={name: model.tree for name, model in fetched.items()},
-            not_checked=tuple(_not_checked(checkpoint, draft, target, missing, spec)),
+            not_checked=(
+                *_other_block_size(own, checkpoint),
+                *_not_checked(checkpoint, draft, target, missing, spec),
+            ),
             missing=missing,
         )
 
@@ -188,6 +193,14 @@ def _rewrites_of(keys: Sequence[str], draft: FetchedModel) -> list[str]:
     """What Hugging Face's config class did to any of these keys."""
     names = {key.rpartition(".")[2] for key in keys}
     return [text for text in draft.config.rewrites if any(name in text for name in names)]
+
+
+def _other_block_size(own: Checkpoint, asked: Checkpoint) -> list[NotChecked]:
+    """Says so where the case names another block size than the drafter's."""
+    if own.block_size in (None, asked.block_size):
+        return []
+    why = f"the case names {asked.block_size} tokens a block; what it would be with the drafter's is open"
+    return [NotChecked(what=f"the drafter's own block size, {own.block_size}", why=why)]
 
 
 def _not_checked(

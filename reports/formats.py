@@ -38,7 +38,7 @@ FORMATS: dict[str, Format] = {
         Format("markdown", "report.md", "markdown", opens=True),
         Format("html", "report.html", "html", opens=True),
         Format("sarif", "findings.sarif", "sarif"),
-        Format("issue", "issue.md", "issue"),
+        Format("issue", "issue.md", "issue", opens=True),
         Format("github", "annotations.txt", "github"),
     )
 }

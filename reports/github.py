@@ -2,10 +2,14 @@
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from investigator.model import Finding, Investigation, SourceKind, Verdict
 from investigator.reports import markdown, summary
 from investigator.reports.escape import workflow_data, workflow_property
+
+if TYPE_CHECKING:
+    from investigator.reports.triage_section import Opening
 
 COMMANDS: dict[Verdict, str] = {
     Verdict.BROKEN: "error",
@@ -30,7 +34,7 @@ def render(investigation: Investigation) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def append_step_summary(investigation: Investigation) -> None:
+def append_step_summary(investigation: Investigation, opening: "Opening | None" = None) -> None:
     """Add the report to the file that GITHUB_STEP_SUMMARY names; nothing without one."""
     name = os.environ.get("GITHUB_STEP_SUMMARY")
     if not name:
@@ -38,7 +42,7 @@ def append_step_summary(investigation: Investigation) -> None:
     path = Path(name)
     room = SUMMARY_LIMIT - (path.stat().st_size if path.exists() else 0)
     with path.open("a", encoding="utf-8", newline="\n") as file:
-        file.write(cut(markdown.render(investigation), room))
+        file.write(cut(markdown.render(investigation, opening), room))
 
 
 def cut(text: str, limit: int) -> str:

@@ -28,7 +28,9 @@ def render(investigation: Investigation, opening: "Opening | None" = None) -> st
 
 def remedy_cell(finding: Finding) -> str:
     """What to do, in a table cell: each remedy's kind and name."""
-    return ", ".join(f"{summary.remedy_kind(r)} {escape.markdown_code(summary.remedy_name(r))}" for r in finding.remedies)
+    return ", ".join(
+        f"{summary.remedy_kind(r)} {escape.markdown_code(summary.remedy_name(r))}" for r in finding.remedies
+    )
 
 
 def quoted(evidence: Evidence) -> str:

@@ -7,7 +7,7 @@ blocks, which each format escapes its own way.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from investigator.model import Finding
+from investigator.model import Finding, Json
 from investigator.reports.blocks import (
     Block,
     Bullets,
@@ -19,6 +19,7 @@ from investigator.reports.blocks import (
     bullets,
 )
 from investigator.reports.escape import visible
+from investigator.reports.json_report import plain
 from investigator.triage.conclusion import conclusion, confirm
 from investigator.triage.figures import Range
 from investigator.triage.symptom import Measurement
@@ -35,6 +36,8 @@ class Opening:
 
     answer: tuple[Block, ...]
     details: tuple[Block, ...]
+    measured: tuple[Block, ...] = ()
+    """The part of the details that holds measurements and no judgement: for somebody else's tracker."""
 
 
 def opening(triage: Triage, findings: Sequence[Finding] = (), *, notes: Sequence[str] = ()) -> Opening:
@@ -50,12 +53,13 @@ def opening(triage: Triage, findings: Sequence[Finding] = (), *, notes: Sequence
     answer += bullets("For the drafter:", triage.for_drafter)
     answer += bullets("To know more:", triage.next_steps)
     answer += bullets("Taken from the symptom:", notes)
-    details: list[Block] = []
-    if (best := triage.symptom.best) is not None:
-        details += _measured(triage, best)
-    details += _tables(triage, findings)
-    details += _input(triage)
-    return Opening(tuple(answer), tuple(details))
+    best = triage.symptom.best
+    measured = tuple(_measured(triage, best)) if best is not None else ()
+    return Opening(
+        answer=tuple(answer),
+        details=(*measured, *_tables(triage, findings), *_input(triage)),
+        measured=measured,
+    )
 
 
 def markdown_section(triage: Triage, findings: Sequence[Finding] = (), *, heading: str = "##") -> str:
@@ -80,6 +84,26 @@ def plain_lines(triage: Triage, findings: Sequence[Finding] = ()) -> list[str]:
     lines += [f"  also shows         {one.name}: {one.seen}" for one in triage.confounders]
     lines += [f"  next               {step}" for step in triage.next_steps]
     return [visible(line) for line in lines]
+
+
+def brief_lines(triage: Triage, findings: Sequence[Finding] = ()) -> list[str]:
+    """The answer alone, for above the verdicts; one line each, no markup."""
+    lines = [f"{QUESTION} {_capital(triage.answer.value)}.", f"  {triage.headline}"]
+    lines += [f"  {joined}"] if (joined := conclusion(triage, findings)) else []
+    return [visible(line) for line in lines]
+
+
+def as_json(
+    triage: Triage, findings: Sequence[Finding] = (), *, notes: Sequence[str] = ()
+) -> dict[str, Json]:
+    """Everything that triage concludes, as ``investigation.json`` holds it under ``extra.triage``."""
+    whole = plain(triage)
+    assert isinstance(whole, dict)
+    suspects: list[Json] = [
+        {"contract": row.suspect.contract, "found": list(row.verdicts), "at_fault": row.at_fault}
+        for row in confirm(triage, findings)
+    ]
+    return whole | {"conclusion": conclusion(triage, findings), "confirmed": suspects, "taken": list(notes)}
 
 
 def _measured(triage: Triage, best: Measurement) -> Iterator[Block]:
@@ -150,7 +174,7 @@ def _input(triage: Triage) -> Iterator[Block]:
         yield Paragraph(f"Prefix cache: hit rate {rate} ({counted}; {cache.given_as}, line {cache.line}).")
     if symptom.settings:
         last = {setting.name: setting for setting in symptom.settings}
-        rows = tuple((one.name, one.value, str(one.line)) for one in last.values())
+        rows = tuple((one.name, one.value, str(one.line or "an option")) for one in last.values())
         yield Rows(("setting seen", "value", "line"), rows, code=1)
     if symptom.lines:
         yield Verbatim(

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from investigator.case import (
     DEFAULT_DRAFT,
@@ -83,7 +84,9 @@ _CASE = (
         help=f"A pull request to look at, several times.  [default: {', '.join(DEFAULT_PULL_REQUESTS)}]",
     ),
     click.option(
-        "--block-size", type=click.IntRange(1, 4096), help="Tokens per draft, when not the drafter's own."
+        "--block-size",
+        type=click.IntRange(1, 4096),
+        help="Tokens of a draft block, its anchor counted, when not the drafter's own.",
     ),
     click.option(
         "--env",
@@ -150,6 +153,14 @@ def case_options(command: F) -> F:
         return command(case=case, **rest)
 
     return _decorated(with_case, _CASE)  # type: ignore[return-value]
+
+
+def given_options() -> frozenset[str]:
+    """The options of the running command that the user gave, by their parameters' names."""
+    context = click.get_current_context()
+    return frozenset(
+        name for name in context.params if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+    )
 
 
 def consoles(settings: Settings) -> "tuple[Console, Console]":

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from investigator.case import DEFAULT_PULL_REQUESTS, DEFAULT_REFERENCES, Case
-from investigator.commands.options import case_options, consoles, settings_options
+from investigator.commands.options import case_options, consoles, given_options, settings_options
 from investigator.errors import ExitCode
 from investigator.model import AgentStatus, Investigation, Runner
 from investigator.outcome import FailOn, exit_code
@@ -18,11 +18,19 @@ from investigator.reports.formats import BY_DEFAULT, FORMATS
 from investigator.settings import Settings, Verbosity
 
 if TYPE_CHECKING:
+    from investigator.commands.symptom import Seen
+    from investigator.reports.triage_section import Opening
     from investigator.run_folder import RunFolder
 
 
 @click.command("run")
 @case_options
+@click.option(
+    "--symptom",
+    metavar="FILE|-",
+    help="What the deployment printed: a log, /metrics, benchmark output, its command line. What is not "
+    "given by an option is taken from it, and the report opens with: is it the drafter or the engine?",
+)
 @click.option(
     "--runner",
     type=click.Choice(["auto", *(runner.value for runner in Runner)]),
@@ -63,6 +71,7 @@ if TYPE_CHECKING:
 def command(
     case: Case,
     settings: Settings,
+    symptom: str | None,
     runner: str,
     plan: bool,
     out: Path | None,
@@ -78,6 +87,7 @@ def command(
         return _print_plan(settings)
 
     from investigator.baseline import read_baseline, with_accepted
+    from investigator.commands.symptom import read
     from investigator.conduct import conduct
     from investigator.log import EventLog
     from investigator.reports.live import show_progress
@@ -85,6 +95,11 @@ def command(
 
     known = read_baseline(baseline) if baseline else None
     _, talk = consoles(settings)
+    seen = read(symptom, case, given_options()) if symptom else None
+    if seen is not None:
+        case = seen.case
+        for note in seen.notes:
+            talk.print(visible(f"symptom: {note}"), soft_wrap=True)
     verbose = settings.verbosity is Verbosity.VERBOSE
     with open_run_folder(out, f"{case.engine} {case.draft}") as folder, folder.log() as stream:
         log = EventLog(stream)
@@ -95,18 +110,26 @@ def command(
             with show_progress(talk, names, plan_of, verbose=verbose) as show:
                 log.follow(show)
                 done = conduct(
-                    case, assembly, sink=log, deadline=deadline, jobs=settings.jobs, command=repeated(case)
+                    case,
+                    assembly,
+                    sink=log,
+                    deadline=deadline,
+                    jobs=settings.jobs,
+                    command=repeated(case, symptom),
                 )
         found = with_accepted(done.investigation, known) if known else done.investigation
-        _write(folder, found, formats or BY_DEFAULT)
-    _tell(folder, found, formats, settings, interrupted=done.interrupted)
+        if seen is not None:
+            found = seen.told(found)
+        opening = seen.opening(found) if seen else None
+        _write(folder, found, opening, formats or BY_DEFAULT)
+    _tell(folder, found, seen, formats, settings, interrupted=done.interrupted)
     if done.interrupted:
         return ExitCode.INTERRUPTED
     level = FailOn(fail_on) if fail_on else FailOn.NEVER if "sarif" in formats else FailOn.BROKEN
     return exit_code(found, level, runner=None if runner == "auto" else Runner(runner))
 
 
-def repeated(case: Case) -> str:
+def repeated(case: Case, symptom: str | None = None) -> str:
     """The command line that investigates the same case again."""
     words = ["investigate", "run", "--engine", str(case.engine), "--draft", str(case.draft)]
     words += ["--target", str(case.target)] if case.target else []
@@ -118,18 +141,22 @@ def repeated(case: Case) -> str:
     words += ["--block-size", str(case.block_size)] if case.block_size else []
     for name, value in case.environment.items():
         words += ["--env", f"{name}={value}"]
+    words += ["--symptom", symptom] if symptom not in (None, "-") else []
     return shlex.join(words)
 
 
-def _write(folder: "RunFolder", investigation: Investigation, formats: Sequence[str]) -> None:
+def _write(
+    folder: "RunFolder", investigation: Investigation, opening: "Opening | None", formats: Sequence[str]
+) -> None:
     folder.write_patches({patch.name: patch.text for patch in investigation.patches})
     for name in dict.fromkeys(("json", *formats)):
-        folder.write(FORMATS[name].file, FORMATS[name].render(investigation))
+        folder.write(FORMATS[name].file, FORMATS[name].render(investigation, opening))
 
 
 def _tell(
     folder: "RunFolder",
     investigation: Investigation,
+    seen: "Seen | None",
     formats: Sequence[str],
     settings: Settings,
     *,
@@ -143,10 +170,13 @@ def _tell(
     alone = len(formats) == 1
     if alone:
         click.echo((folder.path / FORMATS[formats[0]].file).read_text(encoding="utf-8"), nl=False)
+    if seen is not None:
+        for line in (*seen.brief(investigation), ""):
+            (talk if alone else data).print(line, soft_wrap=True)
     print_verdicts(talk if alone else data, investigation)
     on_github = os.environ.get("GITHUB_ACTIONS") == "true"
     if on_github:
-        append_step_summary(investigation)
+        append_step_summary(investigation, seen.opening(investigation) if seen else None)
     if on_github and not alone:
         click.echo(FORMATS["github"].render(investigation), nl=False)
     if interrupted:
