@@ -13,7 +13,8 @@ def answer_of(
     told: Told, tree: Tree, *, contract: str, role: Role, agent: str, runner: Runner | None = None
 ) -> Answer:
     """The answer, each step's lines quoted from the tree."""
-    texts = {path: _lines(tree.read(path)) for path in {step.place.path for step in told.steps}}
+    # Lines as a parser counts them: a lone carriage return ends none.
+    texts = {path: tree.read(path).split(b"\n") for path in {step.place.path for step in told.steps}}
     return Answer(
         contract=contract,
         role=role,
@@ -28,21 +29,17 @@ def answer_of(
     )
 
 
-def _lines(text: bytes) -> list[bytes]:
-    """Lines as a parser counts them: a lone carriage return ends none."""
-    return [line.removesuffix(b"\r") for line in text.split(b"\n")]
-
-
 def quoted(step: Step, source: str, lines: Sequence[bytes]) -> Evidence:
     """The lines of one step, at most three, out of its file's ``lines``."""
     place = step.place
     last = min(place.end_line, place.line + MOST_LINES - 1)
+    shown = (line.removesuffix(b"\r") for line in lines[place.line - 1 : last])
     return Evidence(
         source=source,
         path=place.path,
         line=place.line,
         end_line=last,
-        quote="\n".join(line.decode("utf-8", "replace") for line in lines[place.line - 1 : last]),
+        quote="\n".join(line.decode("utf-8", "replace") for line in shown),
         role=step.role,
     )
 

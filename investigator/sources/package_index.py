@@ -9,7 +9,6 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from packaging.utils import canonicalize_name
@@ -32,8 +31,8 @@ from investigator.sources.store import Store
 from investigator.sources.transport import Credential, Transport
 from investigator.sources.web import basic_credential, why_not, without_credentials
 
-if TYPE_CHECKING:
-    pass
+DEFAULT = "default"
+"""Stands for the index that pip asks when no setting names one."""
 
 LISTING_AGE = timedelta(hours=6)
 """How long a kept list of a project's files stands for the index's own, when online."""
@@ -136,20 +135,14 @@ class PackageIndex:
     # Asking
 
     def _indexes(self) -> tuple[str, ...]:
+        """The indexes that are asked; ``DEFAULT`` is pip's own, whose address a slow import knows."""
         if self._settings.no_index:
             return ()
-        main = self._settings.index_url
-        if main is None:
-            from pypi_simple import PYPI_SIMPLE_ENDPOINT
-
-            main = PYPI_SIMPLE_ENDPOINT
-        return (main, *self._settings.extra_index_urls)
+        return (self._settings.index_url or DEFAULT, *self._settings.extra_index_urls)
 
     def _fingerprint(self) -> str:
         """Which indexes are asked, without their credentials; slow imports are not needed for it."""
-        settings = self._settings
-        indexes = () if settings.no_index else (settings.index_url or "default", *settings.extra_index_urls)
-        named = [public(url) for url in (*indexes, *settings.find_links)]
+        named = [public(url) for url in (*self._indexes(), *self._settings.find_links)]
         return hashlib.sha256("\n".join(named).encode()).hexdigest()[:16]
 
     def _listing(self, name: str, *, fresh: bool) -> "_Listing":
@@ -185,9 +178,8 @@ class PackageIndex:
         return _Listing(tuple(files.values()), kept, tuple(failures))
 
     def _page(self, base: str, project: str, *, fresh: bool) -> tuple[tuple[WheelFile, ...], bool]:
-        url = f"{base.rstrip('/')}/{project}/"
-        if urlsplit(url).scheme == "file":
-            return file_page(url, project), False
+        if urlsplit(base).scheme == "file":
+            return file_page(_page_url(base, project), project), False
         key = f"{project} at {public(base)}"
         entry = self._store.entry("project-page", key)
         if entry is not None and isinstance(entry.value, list):
@@ -197,7 +189,7 @@ class PackageIndex:
                 self._transport.offline or (not fresh and timedelta(0) <= age < LISTING_AGE)
             ):
                 return tuple(file for file in kept if file is not None), True
-        files = self._fetch(url, project)
+        files = self._fetch(_page_url(base, project), project)
         self._store.keep("project-page", key, [wheel_to_json(file) for file in files])
         return files, False
 
@@ -225,6 +217,14 @@ class PackageIndex:
     def _complain(self, project: str, error: str) -> None:
         details: dict[str, Json] = {"source": project, "error": error}
         self._events(Event(kind=EventKind.FAILED, agent=None, details=details))
+
+
+def _page_url(base: str, project: str) -> str:
+    if base == DEFAULT:
+        from pypi_simple import PYPI_SIMPLE_ENDPOINT
+
+        base = PYPI_SIMPLE_ENDPOINT
+    return f"{base.rstrip('/')}/{project}/"
 
 
 @dataclass(frozen=True)

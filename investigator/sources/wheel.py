@@ -234,6 +234,25 @@ def _same_version(one: str, other: str) -> bool:
 # Keeping: columns, so that thousands of members stay small and quick to read.
 
 
+class _KeptMembers(Mapping[str, Member]):
+    """Members by name, each made when it is asked for: most never are."""
+
+    def __init__(self, numbers: Mapping[str, Sequence[int]]) -> None:
+        self._numbers = numbers
+
+    def __getitem__(self, name: str) -> Member:
+        return Member(name, *self._numbers[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._numbers)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._numbers
+
+
 def _directory_to_json(directory: WheelDirectory) -> Json:
     members = list(directory.members.values())
     return {
@@ -248,8 +267,10 @@ def _directory_from_json(value: Json, kept_at: datetime) -> WheelDirectory | Non
     try:
         columns: Any = value
         names, numbers, hashes = columns["names"], columns["numbers"], columns["sha256"]
-        members = {name: Member(name, *row) for name, row in zip(names, numbers, strict=True)}
+        members = _KeptMembers(dict(zip(names, numbers, strict=True)))
         known = {name: sha256 for name, sha256 in zip(names, hashes, strict=True) if sha256 is not None}
+        if names:
+            _ = members[names[0]]
     except (KeyError, TypeError, ValueError):
         return None
     return WheelDirectory(members, known, kept_at)

@@ -329,4 +329,6 @@ def test_the_user_and_password_of_an_index_go_there_and_nowhere_else(
 def test_with_nothing_set_the_client_librarys_own_index_is_asked(workspace: Workspace) -> None:
     from pypi_simple import PYPI_SIMPLE_ENDPOINT
 
-    assert with_settings(workspace, PipSettings())._indexes() == (PYPI_SIMPLE_ENDPOINT,)
+    [base] = with_settings(workspace, PipSettings())._indexes()
+
+    assert package_index._page_url(base, "vllm") == f"{PYPI_SIMPLE_ENDPOINT.rstrip('/')}/vllm/"
