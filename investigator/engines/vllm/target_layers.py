@@ -233,7 +233,10 @@ def _language_model(interp: Interpreter, args: tuple[Value, ...], kwargs: dict[s
                 for assignment in descendants(field(block, "body"), "assignment"):
                     left = field(assignment, "left")
                     if left.type == "attribute" and model.made_by is not None:
-                        return model.made_by(text(field(left, "attribute")))
+                        name = text(field(left, "attribute"))
+                        if name not in model.attributes:
+                            model.attributes[name] = model.made_by(name)
+                        return model.attributes[name]
     return Unknown("which part of the model is its language model")
 
 
@@ -299,7 +302,9 @@ def _layer_settings(session: Session, holder: Instance) -> Callable[[str], Value
     def setting(name: str) -> Value:
         if not made and holder.made_by is not None:
             interp.natives["make_layers"] = make_layers
+            kept = holder.attributes["layers"]
             holder.made_by("layers")
+            holder.attributes["layers"] = kept
         layer = made[0] if made else None
         if isinstance(layer, Instance) and layer.made_by is not None:
             return layer.made_by(name)
