@@ -108,10 +108,12 @@ def is_dataclass(interp: Interpreter, cls: ClassValue) -> bool:
 
 def own_definitions(cls: ClassValue) -> dict[str, Definition]:
     """Name -> last definition in the class body; read off once."""
-    if cls.definitions is None:
+    known, key = cls.module.worked_out, ("definitions", cls.node.start_byte)
+    if key not in known:
         found = bindings(child(cls.node, "body"), cls.module.package)
-        cls.definitions = {each.name: each for each in found if not each.typing_only}
-    return cls.definitions
+        known[key] = {each.name: each for each in found if not each.typing_only}
+    definitions: dict[str, Definition] = known[key]
+    return definitions
 
 
 def own_attribute(interp: Interpreter, cls: ClassValue, name: str) -> Value:

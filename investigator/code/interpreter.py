@@ -116,8 +116,6 @@ class Interpreter:
         self._globals: dict[str, Scope] = {}
         self._resolving: set[tuple[int, str]] = set()
         self._classes: dict[tuple[str, int], ClassValue] = {}
-        self._local: dict[tuple[str, int], LocalBindings] = {}
-        self._assigned: dict[tuple[str, int], frozenset[str]] = {}
 
     # -- places, notes, budgets ------------------------------------------------------
 
@@ -135,24 +133,28 @@ class Interpreter:
         """The exception that the interpreted program raises here."""
         return Raised(ExceptionValue(name, message), (*self.stack, frame.module.place(node)))
 
-    def local_bindings(self, function: FunctionValue) -> LocalBindings:
+    @staticmethod
+    def local_bindings(function: FunctionValue) -> LocalBindings:
         """How a function's own text binds names; read once."""
-        key = (function.module.path, function.node.start_byte)
-        if key not in self._local:
-            self._local[key] = local_bindings(function.node, function.module.package)
-        return self._local[key]
+        known, key = function.module.worked_out, ("bindings", function.node.start_byte)
+        if key not in known:
+            known[key] = local_bindings(function.node, function.module.package)
+        found: LocalBindings = known[key]
+        return found
 
-    def assigned_attributes(self, cls: ClassValue) -> frozenset[str]:
+    @staticmethod
+    def assigned_attributes(cls: ClassValue) -> frozenset[str]:
         """The attributes that any method in the class's body assigns; read once."""
-        key = (cls.module.path, cls.node.start_byte)
-        if key not in self._assigned:
-            self._assigned[key] = frozenset(
+        known, key = cls.module.worked_out, ("attributes", cls.node.start_byte)
+        if key not in known:
+            known[key] = frozenset(
                 text(child(left, "attribute"))
                 for node in descendants(cls.node, "assignment", "augmented_assignment")
                 for left in [child(node, "left"), *named(child(node, "left"))]
                 if left.type == "attribute"
             )
-        return self._assigned[key]
+        found: frozenset[str] = known[key]
+        return found
 
     # -- names -----------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ Nothing is read before it is needed, and every file that an answer rests on is r
 """
 
 import hashlib
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
@@ -70,6 +71,12 @@ class Module:
         for found in bindings(self.file.root, self.package):
             table.setdefault(found.name, []).append(found)
         return table
+
+    @cached_property
+    def worked_out(self) -> dict[tuple[str, int], Any]:
+        """What was read off parts of this file, by what it is and at which byte it stands: the
+        text does not change, so it is read off once for every question."""
+        return {}
 
     def place(self, node: Node) -> Place:
         """Where a node of this file stands."""
@@ -199,12 +206,8 @@ class Program:
         self.consulted: dict[str, str] = {}
         """Path -> sha256 of every file that was looked at so far; "" for one that was asked for
         and is not there; ``EVERYTHING`` -> one hash over all Python files, after a full search."""
-        self._paths = frozenset(tree.paths())
-        self._folders = frozenset(
-            "/".join(parts[:depth])
-            for parts in (path.split("/") for path in self._paths)
-            for depth in range(1, len(parts))
-        )
+        self._sorted = tree.paths()
+        self._paths = frozenset(self._sorted)
         self._modules: dict[str, Module | None] = {}
         self._parsed = parsed or ParsedFiles()
         self._derived: dict[tuple[str, str], Any] = {}
@@ -215,7 +218,7 @@ class Program:
         be told apart from what another does. Parsed files are shared."""
         other = Program.__new__(Program)
         other.tree, other.consulted = self.tree, {}
-        other._paths, other._folders = self._paths, self._folders
+        other._paths, other._sorted = self._paths, self._sorted
         other._modules, other._parsed = self._modules, self._parsed
         other._derived, other._on_full_search = self._derived, self._on_full_search
         return other
@@ -251,7 +254,9 @@ class Program:
 
     def is_package(self, dotted: str) -> bool:
         """Whether the tree has a folder of this dotted name (namespace packages too)."""
-        return dotted.replace(".", "/") in self._folders
+        prefix = dotted.replace(".", "/") + "/"
+        at = bisect_left(self._sorted, prefix)
+        return at < len(self._sorted) and self._sorted[at].startswith(prefix)
 
     def _load(self, path: str) -> Module | None:
         if path not in self._paths:

@@ -16,7 +16,7 @@ from tree_sitter import Node
 from investigator.code.syntax import Place
 
 if TYPE_CHECKING:
-    from investigator.code.program import Definition, Module
+    from investigator.code.program import Module
 
 Value = Any
 """Any Python constant or container, or an instance of one of the classes below."""
@@ -94,8 +94,6 @@ class ClassValue:
     decorators: tuple[str, ...] = ()
     mro: tuple[Value, ...] | None = None
     namespace: dict[str, Value] = field(default_factory=dict)
-    definitions: dict[str, Definition] | None = None
-    """What the class body binds, read off when first asked for."""
 
     @property
     def module(self) -> Module:
