@@ -87,4 +87,5 @@ CONTRACT = Contract(
     ask_checkpoint=_ask,
     compare=_compare,
     applies=_applies,
+    needs_reference=False,  # the checkpoint's own windows say how far back its layers see
 )

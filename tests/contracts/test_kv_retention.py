@@ -12,8 +12,8 @@ NEEDED: list[Json] = [7, 7, None]
 
 def sides(engine: Outcome) -> Sides:
     return Sides(
-        checkpoint=None,
-        references=(answer(Role.REFERENCE, Known(NEEDED)),),
+        checkpoint=answer(Role.CHECKPOINT, Known(NEEDED)),
+        references=(),
         engine=answer(Role.ENGINE, engine),
         facts=checkpoint(),
     )
@@ -54,9 +54,22 @@ def test_what_is_kept_against_what_is_seen(engine: Outcome, verdict: Verdict, wh
     assert found.why.startswith(why)
 
 
+def test_a_reference_that_does_not_read_this_layout_does_not_decide() -> None:
+    """MiMo names its window in ``dflash_config``, which the authors' package never reads."""
+    given = sides(keeps([7, 7, None]))
+    other = Sides(
+        checkpoint=given.checkpoint,
+        references=(answer(Role.REFERENCE, Known([None, None, None])),),
+        engine=given.engine,
+        facts=checkpoint(),
+    )
+
+    assert judge(CONTRACT, other).verdict is Verdict.HONOURED
+
+
 def test_a_drafter_without_windows_does_not_need_it() -> None:
     given = sides(keeps([None, None, None]))
-    full = Sides(checkpoint=None, references=given.references, engine=given.engine, facts=all_full())
+    full = Sides(checkpoint=given.checkpoint, references=(), engine=given.engine, facts=all_full())
 
     assert judge(CONTRACT, full).verdict is Verdict.NOT_APPLICABLE
 
