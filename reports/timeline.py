@@ -6,20 +6,13 @@ from typing import TYPE_CHECKING
 
 from investigator.history import Cell, ReleaseRow, Timeline
 from investigator.model import Json, Runner, Verdict
+from investigator.reports import summary
 from investigator.reports.escape import markdown, markdown_code, visible
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-SYMBOLS: dict[Verdict, str] = {
-    Verdict.HONOURED: "✓",
-    Verdict.BROKEN: "✗",
-    Verdict.PARTIAL: "◐",
-    Verdict.REFUSED: "⊘",
-    Verdict.UNSUPPORTED: "–",
-    Verdict.NOT_APPLICABLE: "·",
-    Verdict.UNKNOWN: "?",
-}
+SYMBOLS = summary.SIGNS
 STYLES: dict[Verdict, str] = {
     Verdict.HONOURED: "green",
     Verdict.BROKEN: "bold red",
@@ -99,7 +92,7 @@ def _markdown(timeline: Timeline) -> str:
         f"|{' --- |' * len(head)}",
     ]
     for contract, runner in timeline.questions:
-        cells = [_symbol(_cell(row, contract, runner)) for row in timeline.rows]
+        cells = [_symbol(cell_of(row, contract, runner)) for row in timeline.rows]
         lines.append(f"| {markdown_code(contract)} | {_runner(runner)} | {' | '.join(cells)} |")
     runners = [row.runner.value.upper() if row.runner else "?" for row in timeline.rows]
     lines += [f"| default runner | | {' | '.join(runners)} |", "", _legend(), ""]
@@ -127,7 +120,8 @@ def _heading(row: ReleaseRow) -> str:
     return f"{row.version}{' (withdrawn)' if row.yanked is not None else ''}"
 
 
-def _cell(row: ReleaseRow, contract: str, runner: Runner | None) -> Cell | None:
+def cell_of(row: ReleaseRow, contract: str, runner: Runner | None) -> Cell | None:
+    """A release's cell for one contract on one runner; None where it has none."""
     return next((c for c in row.cells if c.contract == contract and c.runner is runner), None)
 
 
@@ -153,7 +147,7 @@ def for_terminal(timeline: Timeline) -> "RenderableType":
     for contract, runner in timeline.questions:
         cells = []
         for row in timeline.rows:
-            cell = _cell(row, contract, runner)
+            cell = cell_of(row, contract, runner)
             in_use = runner is None or row.runner is None or row.runner is runner
             style = STYLES[cell.verdict] if cell is not None else ""
             cells.append(Text(_symbol(cell), style=style if in_use else f"dim {style}"))

@@ -1,6 +1,8 @@
 """``investigate timeline``: contract by release, from the package index, nothing installed."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -8,6 +10,9 @@ from investigator.case import DEFAULT_DRAFT, DEFAULT_REFERENCES, Case, EngineKin
 from investigator.commands.options import consoles, settings_options
 from investigator.errors import ExitCode
 from investigator.settings import Settings
+
+if TYPE_CHECKING:
+    from investigator.history import Timeline
 
 
 @click.command("timeline")
@@ -38,7 +43,7 @@ from investigator.settings import Settings
 @click.option(
     "--format",
     "format_",
-    type=click.Choice(["table", "markdown", "json"]),
+    type=click.Choice(["table", "markdown", "html", "json"]),
     default="table",
     show_default=True,
     help="What goes to standard output.",
@@ -93,14 +98,21 @@ def command(
         for made in timelines:
             data.print(shown.for_terminal(made))
     else:
-        render = shown.as_json if format_ == "json" else shown.as_markdown
-        text = render(timelines)
+        text = rendered(timelines, format_)
         if out is None:
             click.echo(text, nl=False)
         else:
             write_whole(out, text)
     read_all = all(row.unread is None for made in timelines for row in made.rows)
     return ExitCode.CLEAN if read_all else ExitCode.INCOMPLETE
+
+
+def rendered(timelines: "Sequence[Timeline]", format_: str) -> str:
+    """The timelines as a text in that format."""
+    from investigator.reports import timeline, timeline_html
+
+    formats = {"json": timeline.as_json, "html": timeline_html.render}
+    return formats.get(format_, timeline.as_markdown)(timelines)
 
 
 def write_whole(path: Path, text: str) -> None:

@@ -2,11 +2,15 @@
 
 import shutil
 from importlib import resources
+from pathlib import Path
 
 import pytest
 
 from investigator.model import Runner, Verdict
-from investigator.reports import html
+from investigator.reports import html, timeline_html
+from investigator.reports.triage_section import opening
+from investigator.triage import judge, load_figures, read_symptom
+from tests.reports.test_timeline_html import MOVED
 from tests.support import builders
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -29,13 +33,33 @@ def browser():
         found.close()
 
 
+SEED = Path(__file__).parents[1] / "triage" / "inputs" / "seed.log"
+
+
+def report():
+    return html.render(builders.investigation(findings=FINDINGS))
+
+
+def report_about_a_symptom():
+    with SEED.open("rb") as stream:
+        triage = judge(read_symptom(stream), load_figures())
+    return html.render(builders.investigation(findings=FINDINGS), opening(triage, FINDINGS))
+
+
+def releases():
+    return timeline_html.render([MOVED])
+
+
+PAGES = (report, report_about_a_symptom, releases)
+
+
 @pytest.fixture
 def open_report(browser, tmp_path):
-    """Opens the report; gives the page, and what it said and asked for."""
-    file = tmp_path / "report.html"
-    file.write_text(html.render(builders.investigation(findings=FINDINGS)), encoding="utf-8")
+    """Opens a page; gives it, and what it said and asked for."""
 
-    def open_report(**options):
+    def open_report(made=report, **options):
+        file = tmp_path / "report.html"
+        file.write_text(made(), encoding="utf-8")
         page = browser.new_context(**options).new_page()
         said, asked = [], []
         page.on("console", lambda message: said.append(message.text))
@@ -53,8 +77,9 @@ def column(page, number):
     )
 
 
-def test_it_loads_itself_alone_and_complains_of_nothing(open_report):
-    _, said, asked = open_report()
+@pytest.mark.parametrize("made", PAGES)
+def test_it_loads_itself_alone_and_complains_of_nothing(open_report, made):
+    _, said, asked = open_report(made)
 
     assert said == []
     assert len(asked) == 1
@@ -72,6 +97,14 @@ def test_a_heading_sorts_and_sorts_back(open_report):
     assert column(page, 2) == ["✗ broken", "◐ partial", "⊘ refused", "✓ honoured"]
 
 
+def test_a_link_into_what_is_folded_unfolds_it(open_report):
+    page, _, _ = open_report()
+
+    page.click("text=layer-types")
+
+    assert page.is_visible("#layer-types-v2")
+
+
 def test_evidence_folds_and_paper_has_all_of_it(open_report):
     page, _, _ = open_report()
 
@@ -83,9 +116,12 @@ def test_evidence_folds_and_paper_has_all_of_it(open_report):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1200, 380])
-def test_it_is_accessible_and_fits(open_report, scheme, width):
+@pytest.mark.parametrize("made", PAGES)
+def test_it_is_accessible_and_fits(open_report, made, scheme, width):
     package = pytest.importorskip("axe_playwright_python", reason="the extra 'browser' is not installed")
-    page, _, _ = open_report(color_scheme=scheme, viewport={"width": width, "height": 900}, bypass_csp=True)
+    page, _, _ = open_report(
+        made, color_scheme=scheme, viewport={"width": width, "height": 900}, bypass_csp=True
+    )
     page.evaluate(resources.files(package).joinpath("axe.min.js").read_text(encoding="utf-8"))
 
     found = page.evaluate(
