@@ -14,13 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import product
 from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
 from investigator.code.heap import join_values
 from investigator.code.local_bindings import targets
-from investigator.code.syntax import descendants, named
+from investigator.code.syntax import descendants, named, text
 from investigator.code.syntax import field as child
 from investigator.code.trace import Happening
 from investigator.code.values import (
@@ -108,17 +109,29 @@ def instance(interp: Interpreter, cls: ClassValue, supply: Supply, label: str | 
     """An instance of ``cls`` whose attributes are worked out from the ``__init__`` methods
     along its resolution order, one by one, when they are asked for."""
     made = Instance(cls, {}, complete=False, label=label)
-    pending: set[str] = set()
+    pending: dict[str, Node | None] = {}
+    """The attributes being worked out, each with the assignment that is looked at."""
 
     def attribute(name: str) -> Value:
-        if name in pending:
+        within = pending.get(name)
+        if name in pending and within is None:
             return NotImplemented
-        pending.add(name)
+        known = name in pending
+
+        def looking_at(node: Node) -> None:
+            # An assignment that mentions its own target means what was there before.
+            pending[name] = node
+            made.attributes.pop(name, None)
+
+        pending[name] = within
         try:
-            value = _attribute(interp, made, supply, name)
-            return _absent_or_open(interp, cls, name) if value is NotImplemented else value
+            value = _attribute(interp, made, supply, name, within, looking_at)
+            return _absent_or_open(interp, cls, name) if value is NotImplemented and not known else value
         finally:
-            pending.discard(name)
+            if known:
+                pending[name] = within
+            else:
+                del pending[name]
 
     made.made_by = attribute
     return made
@@ -232,7 +245,15 @@ def reached(
     return _conditions_hold(interp, _frame(interp, function, receiver, Given(supply), node.start_byte), node)
 
 
-def _attribute(interp: Interpreter, made: Instance, supply: Supply, name: str) -> Value:
+def _attribute(
+    interp: Interpreter,
+    made: Instance,
+    supply: Supply,
+    name: str,
+    within: Node | None,
+    looking_at: Callable[[Node], None],
+) -> Value:
+    """``made.name``, as left by the last assignment to it, or by the last one above ``within``."""
     from investigator.code import classes
 
     assert made.cls is not None
@@ -244,11 +265,38 @@ def _attribute(interp: Interpreter, made: Instance, supply: Supply, name: str) -
             continue
         local = interp.local_bindings(initialiser)
         target = f"{local.first}.{name}"
-        binders = local.assigned.get(target)
+        binders = local.assigned.get(target, [])
+        if within is not None:
+            if within not in binders:
+                supply = _handed_up(interp, initialiser, made, supply)
+                continue
+            binders = [node for node in binders if node.start_byte < within.start_byte]
+            within = None
         if binders:
             frame = _frame(interp, initialiser, made, Given(supply), initialiser.node.end_byte)
-            return _choose(interp, frame, binders, target)
+            return _choose(interp, frame, binders, target, looking_at=looking_at)
+        supply = _handed_up(interp, initialiser, made, supply)
     return NotImplemented
+
+
+def _handed_up(interp: Interpreter, initialiser: FunctionValue, made: Instance, supply: Supply) -> Supply:
+    """What the next ``__init__`` along the order is supplied with: what this one's
+    ``super().__init__(...)`` hands it by name, else the same."""
+    handed: dict[str, Node] = {}
+    for call in descendants(child(initialiser.node, "body"), "call"):
+        if text(child(call, "function")).replace(" ", "") == "super().__init__":
+            for argument in named(child(call, "arguments")):
+                if argument.type == "keyword_argument":
+                    handed[text(child(argument, "name"))] = child(argument, "value")
+    if not handed:
+        return supply
+
+    def next_supply(name: str, annotation: str) -> Value:
+        if name in handed:
+            return value_at(interp, initialiser, handed[name], made, supply)
+        return supply(name, annotation)
+
+    return next_supply
 
 
 def _frame(
@@ -290,25 +338,35 @@ def _frame(
 
 
 def _choose(
-    interp: Interpreter, frame: Frame, binders: list[Node], name: str, position: int | None = None
+    interp: Interpreter,
+    frame: Frame,
+    binders: list[Node],
+    name: str,
+    position: int | None = None,
+    looking_at: Callable[[Node], None] | None = None,
 ) -> Value:
     """What the last assignment that is reached gives; a join when that is undecided.
 
-    ``position``: the byte that asks; None: the function's end.
+    ``position``: the byte that asks; None: the function's end. ``looking_at`` is told of each
+    assignment before it is looked at.
     """
     value: Value = NotImplemented
+    ways: list[Ways] = []
     for node in reversed(binders):
         function = frame.function
         assert function is not None
+        if looking_at is not None:
+            looking_at(node)
         there = _seen_from(interp, frame, node)
-        holds = _conditions_hold(interp, there, node)
-        if holds is False:
+        undecided = _undecided(interp, there, node)
+        if undecided is None:
             continue
+        ways.append({(condition.start_byte, wanted) for condition, wanted in undecided})
         found = _bound_value(interp, there, node, name, position)
         interp.note(Happening.BIND, name, found, there, node)
         because = Unknown("assigned under an undecided condition", frame.module.place(node))
         value = found if value is NotImplemented else join_values(value, found, because)
-        if holds is True:
+        if _covered(ways):
             later = None if _given(frame).first_round else _carried(interp, frame, name, node, position)
             if later is None:
                 return value
@@ -320,6 +378,21 @@ def _choose(
         value,
         Unknown("may not be assigned", frame.module.place(binders[0])),
         Unknown("assigned under an undecided condition", frame.module.place(binders[0])),
+    )
+
+
+MOST_CONDITIONS = 6
+"""How many undecided conditions are weighed against each other at most."""
+Ways = set[tuple[int, bool]]
+"""Undecided conditions under which an assignment is reached: where each stands, and its side."""
+
+
+def _covered(ways: list[Ways]) -> bool:
+    """Whether one of the assignments is reached however the undecided conditions turn out."""
+    conditions = sorted({condition for way in ways for condition, _ in way})
+    return len(conditions) <= MOST_CONDITIONS and all(
+        any(way <= set(zip(conditions, sides, strict=True)) for way in ways)
+        for sides in product((True, False), repeat=len(conditions))
     )
 
 
@@ -381,6 +454,13 @@ def _loops(node: Node) -> Iterator[Node]:
 
 def _conditions_hold(interp: Interpreter, frame: Frame, node: Node) -> bool | None:
     """Whether control reaches the node, by the ``if`` statements around it alone."""
+    undecided = _undecided(interp, frame, node)
+    return False if undecided is None else (None if undecided else True)
+
+
+def _undecided(interp: Interpreter, frame: Frame, node: Node) -> list[tuple[Node, bool]] | None:
+    """The conditions around a node that are not decided, with the side it stands on; None when
+    one of the others does not hold."""
     around: list[tuple[Node, bool]] = []
     current = node
     while current.parent is not None and current.type != "function_definition":
@@ -388,15 +468,15 @@ def _conditions_hold(interp: Interpreter, frame: Frame, node: Node) -> bool | No
         if parent.type in ("if_statement", "elif_clause"):
             around.extend(reversed(list(_conditions(parent, current))))
         current = parent
-    result: bool | None = True
+    undecided = []
     # Outermost first: an inner condition may make sense only where the outer ones hold.
     for condition, wanted in reversed(around):
         truth = _truth_of(interp, frame, condition)
         if truth is None:
-            result = None
+            undecided.append((condition, wanted))
         elif truth is not wanted:
-            return False
-    return result
+            return None
+    return undecided
 
 
 def _conditions(parent: Node, current: Node) -> Iterator[tuple[Node, bool]]:
