@@ -5,6 +5,7 @@ from investigator.contracts import (
     config_coverage,
     embedding_scale,
     feature_width,
+    head_sharing,
     in_block_causality,
     kv_retention,
     layer_types,
@@ -31,6 +32,7 @@ CONTRACTS: tuple[Contract, ...] = (
     mask_token.CONTRACT,
     vocab_mapping.CONTRACT,
     embedding_scale.CONTRACT,
+    head_sharing.CONTRACT,
 )
 
 

@@ -72,7 +72,7 @@ def query_tokens(program: Program, checkpoint: Checkpoint) -> Told:
     if isinstance(built, Unknown):
         return Told(outcome=NotKnown(str(built)))
     missing = f"no call of a draft model with {BLOCK} was found"
-    for function, call, value in _draft_calls(program, built.interp):
+    for function, call, value in draft_calls(program, built.interp):
         width = _width(built, function, call, value)
         if isinstance(width, Tokens):
             steps = [Step(function.module.place(value), f"the draft pass is given {width.width} tokens")]
@@ -84,7 +84,7 @@ def query_tokens(program: Program, checkpoint: Checkpoint) -> Told:
     return Told(outcome=NotKnown(missing))
 
 
-def _draft_calls(program: Program, interp: Interpreter) -> Iterator[tuple[FunctionValue, Node, Node]]:
+def draft_calls(program: Program, interp: Interpreter) -> Iterator[tuple[FunctionValue, Node, Node]]:
     """Calls that hand a block to a draft model: the function, the call, and the block."""
     for module in program.search([f"{BLOCK}="]):
         for function in functions(interp, module):
@@ -98,23 +98,19 @@ def _width(built: DraftModel, function: FunctionValue, call: Node, value: Node) 
     interp = built.interp
     interp.natives["torch.full"] = lambda interp, args, kwargs: _full(args)
     interp.natives["torch.nn.functional.embedding"] = lambda interp, args, kwargs: args[0]
-    defaults = interp.local_bindings(function).defaults
-    given = {
-        "target": PassesThrough(),
-        "input_ids": Tokens(PROMPT_TOKENS),
-        "max_new_tokens": NEW_TOKENS,
-    }
+    return in_first_round(built, function, call, value, target=PassesThrough())
 
-    def supply(name: str, annotation: str) -> Value:  # noqa: ARG001
-        if name in given:
-            return given[name]
-        if name in defaults:
-            return lazy.value_at(interp, function, defaults[name], None)
-        return NotImplemented
 
+def in_first_round(
+    built: DraftModel, function: FunctionValue, call: Node, value: Node, target: Symbol
+) -> Value:
+    """What an expression of a generating function gives in its loop's first round. ``call`` is
+    the call of the draft model in it."""
+    given = {"target": target, "input_ids": Tokens(PROMPT_TOKENS), "max_new_tokens": NEW_TOKENS}
+    supply = lazy.with_defaults(built.interp, function, lambda name, kind: given.get(name, NotImplemented))
     model = text(field(call, "function"))
     names = {model: built.model} if model.isidentifier() else {}
-    return lazy.value_at(interp, function, value, built.model, supply, names=names, first_round=True)
+    return lazy.value_at(built.interp, function, value, built.model, supply, names=names, first_round=True)
 
 
 def _full(args: tuple[Value, ...]) -> Value:

@@ -29,6 +29,7 @@ from investigator.engines.vllm.roles import functions
 from investigator.model import Known, NotKnown
 from investigator.references.block import query_tokens
 from investigator.references.draft_model import build
+from investigator.references.head import draft_head
 
 
 @dataclass(frozen=True)
@@ -185,6 +186,7 @@ QUESTIONS: dict[str, Callable[[Program, Checkpoint], Told]] = {
     "cache-drop": _cache_drop,
     "lookahead": query_tokens,
     "kv-retention": _retention,
+    "head-sharing": draft_head,
     "target-capture": _offset,
     "config-coverage": _keys,
 }

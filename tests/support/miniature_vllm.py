@@ -49,6 +49,7 @@ class VllmConfig:
     "vllm/model_executor/models/registry.py": """\
 _MODELS = {
     "MiniTargetForCausalLM": ("mini_target", "MiniTargetForCausalLM"),
+    "MiniPictures": ("mini_target", "MiniPictures"),
     "DFlashDraftModel": ("mini_draft", "MiniDraft"),
 }
 """,
@@ -104,9 +105,13 @@ class MiniModel(nn.Module):
 
 
 class MiniDraft(nn.Module):
+    draft_id_to_target_id = None
+
     def __init__(self, *, vllm_config, prefix=""):
         super().__init__()
+        self.config = vllm_config.speculative_config.draft_model_config.hf_config
         self.model = MiniModel(vllm_config, prefix)
+        self.lm_head = nn.Linear(self.config.hidden_size, self.config.vocab_size)
 
     def get_draft_kv_cache_layer_names(self):
         return [layer.self_attn.attn.layer_name for layer in self.model.layers]
@@ -116,6 +121,50 @@ class MiniDraft(nn.Module):
 """,
 }
 """A draft model whose layers get their windows."""
+
+TARGET_MODEL = {
+    "vllm/model_executor/models/interfaces.py": """\
+class SupportsMultiModal:
+    supports_multimodal = True
+
+    def get_language_model(self):
+        return self.the_part_that_was_marked()
+""",
+    "vllm/model_executor/models/mini_target.py": """\
+from torch import nn
+
+from vllm.model_executor.models.interfaces import SupportsMultiModal
+
+
+class Head(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.size = config.vocab_size
+
+    def tie_weights(self, embedding):
+        self.weight = embedding.weight
+        return self
+
+
+class MiniTargetForCausalLM(nn.Module):
+    def __init__(self, *, vllm_config, prefix=""):
+        super().__init__()
+        config = vllm_config.model_config.hf_text_config
+        self.model = nn.Module()
+        self.lm_head = Head(config)
+        if config.tie_word_embeddings:
+            self.lm_head = self.lm_head.tie_weights(self.model.embed_tokens)
+
+
+class MiniPictures(nn.Module, SupportsMultiModal):
+    def __init__(self, *, vllm_config, prefix=""):
+        super().__init__()
+        self.vision = nn.Module()
+        with self._mark_language_model(vllm_config):
+            self.language_model = MiniTargetForCausalLM(vllm_config=vllm_config, prefix="language_model")
+""",
+}
+"""A target that is its own language model, and one that wraps it."""
 
 RUNNERS = {
     "vllm/v1/worker/gpu_worker.py": """\
@@ -194,16 +243,21 @@ TARGET: dict[str, Json] = {
     "architectures": ["MiniTargetForCausalLM"],
     "hidden_size": 32,
     "num_hidden_layers": 6,
+    "tie_word_embeddings": False,
     "vocab_size": 64,
 }
 
 
-def checkpoint(**draft: Json) -> Checkpoint:
-    """A drafter of three layers, two sliding (window 8) and one full; block of 4; keys to change."""
+def checkpoint(target: str = "MiniTargetForCausalLM", /, **draft: Json) -> Checkpoint:
+    """A drafter of three layers, two sliding (window 8) and one full; block of 4; keys to change.
+
+    ``target``: the target's architecture.
+    """
     config = {**DRAFT, **draft}
+    on = {**TARGET, "architectures": [target]}
     return read_checkpoint(
         model_config(config, repo="mini/draft", revision="1", source="draft", complete=True),
-        model_config(TARGET, repo="mini/target", revision="1", source="target", complete=True),
+        model_config(on, repo="mini/target", revision="1", source="target", complete=True),
     )
 
 

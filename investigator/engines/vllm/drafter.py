@@ -6,15 +6,17 @@ worked out attribute by attribute (:mod:`investigator.code.lazy`).
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from investigator.code import classes, lazy
-from investigator.code.interpreter import Frame
+from investigator.code.interpreter import Frame, Interpreter
 from investigator.code.syntax import descendants, field, text
 from investigator.code.values import ClassValue, FunctionValue, Instance, Unknown, Value, find_unknown
 from investigator.engines.vllm import roles
 from investigator.engines.vllm.world import Session
 
 WORKER = "vllm/v1/worker/gpu_worker.py"
+MULTIMODAL = "vllm/config/multimodal.py"
 RUNNER = "model_runner"
 PROPOSE = "propose"
 RUNS = "execute_model"
@@ -26,6 +28,11 @@ def model_runner(session: Session) -> Value:
     """The runner that the worker makes in this session's world; its attributes on demand."""
     interp = session.interp
     interp.made_on_demand = _is_on_demand(session)
+    interp.natives["replace"] = _replace
+    if session.model_config.attributes["is_multimodal_model"] is True:
+        cls = session.class_named("MultiModalConfig", MULTIMODAL)
+        made = Instance(cls, {}, complete=False, label="multimodal config")
+        session.model_config.attributes["multimodal_config"] = made
     session.model_config.attributes.setdefault("max_model_len", MODEL_LENGTH)
     worker = session.class_named("Worker", WORKER)
     if worker is None:
@@ -76,6 +83,14 @@ def _proposers(session: Session, cls: ClassValue) -> Iterator[str]:
                     if text(field(node, "object")) == "self" and name not in seen:
                         seen.add(name)
                         yield name
+
+
+def _replace(interp: Interpreter, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:  # noqa: ARG001
+    """``replace(config, key=value, ...)``: a copy with some fields changed."""
+    config = args[0] if args else None
+    if not isinstance(config, Instance):
+        return find_unknown(config) or Unknown("a changed copy of what is not an object")
+    return replace(config, attributes={**config.attributes, **kwargs})
 
 
 def _is_on_demand(session: Session) -> Callable[[ClassValue], bool]:
