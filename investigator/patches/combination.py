@@ -1,6 +1,6 @@
 """What is seen with several patches applied at once."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from investigator.errors import PatchError
 from investigator.model import Patch
@@ -25,11 +25,12 @@ class Combination:
 
 @dataclass(frozen=True)
 class Checker:
-    """Applies several patches to the tree and asks again."""
+    """Applies several patches to the tree and asks again. ``before``: the answers without any."""
 
     tree: Tree
     ask: Ask
     before: Verdicts
+    _known: dict[tuple[str, tuple[bytes | None, ...]], dict[str, bytes]] = field(default_factory=dict)
 
     def see(self, patches: tuple[Patch, ...]) -> Combination:
         """Apply them in this order and in the opposite one, and put the questions."""
@@ -46,12 +47,23 @@ class Checker:
         files: dict[str, bytes] = {}
         there = set(self.tree.paths())
         for patch in patches:
-            missing = {path: self.tree.read(path) for path in patch.files if path in there - files.keys()}
+            inputs = {p: files[p] if p in files else self._read(p, there) for p in patch.files}
             try:
-                files |= applied(patch_bytes(patch), {**missing, **files})
+                files |= self._applied(patch, inputs)
             except PatchError:
                 return None
         return files
+
+    def _read(self, path: str, there: set[str]) -> bytes | None:
+        return self.tree.read(path) if path in there else None
+
+    def _applied(self, patch: Patch, inputs: dict[str, bytes | None]) -> dict[str, bytes]:
+        """What git makes of a patch on these files; the same ones are tried once."""
+        key = (patch.name, tuple(inputs.values()))
+        if key not in self._known:
+            present = {path: content for path, content in inputs.items() if content is not None}
+            self._known[key] = applied(patch_bytes(patch), present)
+        return self._known[key]
 
 
 def patch_bytes(patch: Patch) -> bytes:

@@ -2,6 +2,7 @@
 
 import ast
 import re
+import warnings
 from collections.abc import Callable
 from datetime import UTC, datetime
 
@@ -100,7 +101,9 @@ DISGUISES: list[Callable[[str], bytes]] = [
 
 def valid(text: str) -> bool:
     try:
-        ast.parse(text)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)
+            ast.parse(text)
     except (SyntaxError, ValueError):
         return False
     return True
