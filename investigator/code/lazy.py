@@ -24,8 +24,8 @@ from investigator.code.local_bindings import targets
 from investigator.code.syntax import descendants, named, text
 from investigator.code.syntax import field as child
 from investigator.code.trace import Happening
+from investigator.code.values import ABSENT as ABSENT
 from investigator.code.values import (
-    ABSENT,
     Builtin,
     ClassValue,
     External,

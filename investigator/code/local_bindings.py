@@ -9,6 +9,19 @@ from investigator.code.program import imports
 from investigator.code.syntax import descendants, named, text
 from investigator.code.syntax import field as child
 
+_BINDING = frozenset(
+    [
+        "assignment",
+        "augmented_assignment",
+        "import_statement",
+        "import_from_statement",
+        "function_definition",
+        "for_statement",
+        "as_pattern_target",
+        "named_expression",
+    ]
+)
+
 
 @dataclass(frozen=True)
 class LocalBindings:
@@ -44,17 +57,7 @@ def local_bindings(function: Node, package: str) -> LocalBindings:
     imported: dict[str, tuple[str, str | None]] = {}
     functions: dict[str, Node] = {}
     otherwise: set[str] = set()
-    for node in descendants(
-        child(function, "body"),
-        "assignment",
-        "augmented_assignment",
-        "import_statement",
-        "import_from_statement",
-        "function_definition",
-        "for_statement",
-        "as_pattern_target",
-        "named_expression",
-    ):
+    for node in _own(child(function, "body")):
         match node.type:
             case "assignment" | "augmented_assignment":
                 if node.child_by_field_name("right") is not None:
@@ -81,6 +84,17 @@ def local_bindings(function: Node, package: str) -> LocalBindings:
         _defaults(function),
         next(iter(parameters), "self"),
     )
+
+
+def _own(body: Node) -> Iterator[Node]:
+    """The nodes of a function's body that may bind, those inside inner functions left out."""
+    stack = [body]
+    while stack:
+        node = stack.pop()
+        if node.type in _BINDING:
+            yield node
+        if node.type not in ("function_definition", "class_definition", "lambda"):
+            stack.extend(reversed(node.named_children))
 
 
 def targets(assignment: Node) -> list[str]:

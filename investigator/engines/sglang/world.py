@@ -10,9 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from investigator.checkpoint import Checkpoint, ModelConfig
+from investigator.code import classes
 from investigator.code.interpreter import Frame, Interpreter, Native
 from investigator.code.program import Program
-from investigator.code.values import ClassValue, Instance, TracedList, Unknown, Value
+from investigator.code.values import ClassValue, FunctionValue, Instance, TracedList, Unknown, Value
+from investigator.engines import finding
 from investigator.engines.finding import class_named
 from investigator.engines.sglang import roles
 from investigator.engines.vllm.world import config_object
@@ -25,7 +27,6 @@ ASSUMPTIONS = (
 ALGORITHMS = {"dflash": "DFLASH", "eagle3": "EAGLE3", "eagle": "EAGLE", "dspark": "DSPARK", "mtp": "NEXTN"}
 """The speculative method -> what ``--speculative-algorithm`` calls it."""
 SPEC_INFO = "sglang/srt/speculative/spec_info.py"
-SERVER_ARGS = "sglang/srt/server_args.py"
 MODEL_CONFIG = "sglang/srt/configs/model_config.py"
 CONSTANTS: dict[str, Value] = {
     "_is_cuda": True,
@@ -127,7 +128,16 @@ class Session:
         for config, values in ((made, model.normalised), *_nested(made, model.normalised)):
             kind = values.get("model_type")
             config.cls = roles.config_class(self.interp, kind) if isinstance(kind, str) else None
+            if config.cls is not None:
+                self._remember_properties(config.cls)
         return made
+
+    def _remember_properties(self, cls: ClassValue) -> None:
+        """Work a config's properties out once: they are functions of its keys, asked layer by layer."""
+        for base in classes.mro(self.interp, cls):
+            for method in finding.methods(self.interp, base) if isinstance(base, ClassValue) else ():
+                if "property" in method.decorators:
+                    self.interp.natives[method.qualified_name] = _remembered(method)
 
     def _algorithm(self) -> Value:
         name = ALGORITHMS.get(self.world.checkpoint.method, self.world.checkpoint.method.upper())
@@ -135,13 +145,15 @@ class Session:
         if cls is None:
             return Unknown("no class SpeculativeAlgorithm was found")
         factory = self.interp.attribute(self.frame(cls), cls.node, cls, "from_string")
-        return self.interp.call(self.frame(cls), cls.node, factory, (name,), {})
+        found = self.interp.call(self.frame(cls), cls.node, factory, (name,), {})
+        if isinstance(found, Instance):
+            found.label = "speculative algorithm"  # whatever asks it something is followed
+        return found
 
     def _server_args(self) -> Instance:
-        cls = class_named(self.interp, "ServerArgs", SERVER_ARGS)
         checkpoint = self.world.checkpoint
         return Instance(
-            cls,
+            None,
             {
                 "speculative_algorithm": ALGORITHMS.get(checkpoint.method),
                 "speculative_draft_model_path": checkpoint.draft.repo,
@@ -188,6 +200,18 @@ def architectures(model: ModelConfig | None) -> list[str]:
     return (
         TracedList(item for item in value if isinstance(item, str)) if isinstance(value, list | tuple) else []
     )
+
+
+def _remembered(method: FunctionValue) -> Native:
+    values: dict[int, Value] = {}
+
+    def handler(interp: Interpreter, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
+        key = id(args[0])
+        if key not in values:
+            values[key] = interp.enter(method, args, kwargs)
+        return values[key]
+
+    return handler
 
 
 def _fixed(**attributes: Value) -> Native:
