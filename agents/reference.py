@@ -4,8 +4,10 @@ A reference that cannot be reached is answered for by its snapshot, which holds 
 (no code), and says so. Where two references differ on a contract, that is reported once.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cache, partial
+from itertools import count
 
 import anyio
 
@@ -15,6 +17,7 @@ from investigator.checkpoint import Checkpoint
 from investigator.code.program import Program
 from investigator.contracts.registry import CONTRACTS
 from investigator.engines.interface import Told
+from investigator.engines.registry import names
 from investigator.engines.remembered import Memory, Records
 from investigator.errors import InvestigateError
 from investigator.events import EventKind
@@ -22,6 +25,7 @@ from investigator.model import Answer, Known, NotChecked, Role
 from investigator.references.reading import ask
 from investigator.references.recorded import RecordedReference, recorded_answer
 from investigator.sources.interface import Tree
+from investigator.sources.renamed_tree import RenamedTree
 
 OpenReference = Callable[[str], Tree]
 Recorded = Callable[[str], RecordedReference | None]
@@ -79,7 +83,7 @@ class ReferenceAgent:
     ) -> AgentResult:
         answers: list[Answer] = []
         trees: dict[str, Tree] = {}
-        for found in had.values():
+        for found in _named_apart(had.values()):
             tree = found.tree if isinstance(found, RecordedReference) else found
             trees[tree.source.id] = tree
             context.event(EventKind.FETCHED, source=tree.source.id, what=tree.source.name)
@@ -123,6 +127,20 @@ class ReferenceAgent:
             answer = recorded_answer(found, contract.id, checkpoint)
             if answer is not None:
                 yield contract.id, answer
+
+
+def _named_apart(
+    references: Iterable[Tree | RecordedReference],
+) -> Iterator[Tree | RecordedReference]:
+    """The references, each with a source id that no other source of the investigation has."""
+    taken = {"draft", "target", *names()}
+    for found in references:
+        tree = found.tree if isinstance(found, RecordedReference) else found
+        called = tree.source.id
+        if called in taken or called.startswith("pr-"):  # as the pull requests' sources are called
+            tree = RenamedTree(tree, next(f"{called}-{n}" for n in count(2) if f"{called}-{n}" not in taken))
+        taken.add(tree.source.id)
+        yield replace(found, tree=tree) if isinstance(found, RecordedReference) else tree
 
 
 def ask_is_possible(contract: str) -> bool:

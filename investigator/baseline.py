@@ -32,6 +32,8 @@ def read_baseline(path: Path) -> Baseline:
     try:
         if path.stat().st_size > MAX_BYTES:
             raise ValueError(f"it is larger than {MAX_BYTES >> 20} MiB")
+        if not path.is_file():  # a device or a pipe has no end
+            raise ValueError("it is not a regular file")
         document = json.loads(path.read_text(encoding="utf-8"))
         case = document["case"]
         if document["schema"] != 1:

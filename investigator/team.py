@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import investigator
@@ -32,6 +33,7 @@ from investigator.pull_requests.study import study
 from investigator.references.recorded import RecordedReference, read_recorded
 from investigator.run import Gathered, Team
 from investigator.settings import Settings
+from investigator.sources.folder import open_whole_folder
 from investigator.sources.github_client import pull_request_source
 from investigator.sources.hub_client import hub_source
 from investigator.sources.interface import Tree
@@ -101,9 +103,13 @@ def assembly(case: Case, workspace: Workspace, sink: EventSink) -> Assembly:
 
 
 def open_reference(name: str, workspace: Workspace) -> Tree:
-    """``dflash==0.1.0``, ``git:PLACE[@REF]`` or ``github:OWNER/NAME[@REF]``. Raises UsageError."""
+    """What ``--reference`` names: ``dflash==0.1.0``, ``path:DIR``, ``git:PLACE[@REF]`` or
+    ``github:OWNER/NAME[@REF]``. Raises UsageError.
+    """
     if name.startswith(("git:", "github:")):
         return open_git(name, workspace)
+    if name.startswith("path:"):
+        return open_whole_folder(Path(name.removeprefix("path:")))
     return open_package(name, workspace)
 
 

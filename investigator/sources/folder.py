@@ -146,22 +146,39 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
         return []
 
 
-def read_regular(path: Path, what: str) -> bytes:
+def user_path(text: str | Path) -> Path:
+    """A path as the user wrote it, with ``~`` expanded; nothing needs to be there.
+
+    Raises UsageError for one that cannot be looked at (too long, no permission, a NUL).
+    """
+    path = Path(os.path.expanduser(text))  # unlike Path.expanduser, leaves an unknown user's name alone
+    try:
+        path.stat()
+    except FileNotFoundError:
+        pass
+    except (OSError, ValueError) as error:
+        shown = f"{str(text)[:80]}..." if len(str(text)) > 80 else str(text)
+        why = error.strerror if isinstance(error, OSError) else error
+        raise UsageError(f"cannot look at {shown!r}: {why}", "check the path and its permissions") from error
+    return path
+
+
+def read_regular(path: Path, what: str, limit: int = MAX_MEMBER) -> bytes:
     """The content of a regular file within the size limit; devices and pipes are never opened."""
     try:
         info = path.stat()
         if not stat.S_ISREG(info.st_mode):
             raise NotFoundError(f"{what} is not a regular file", "it is not read")
-        if info.st_size > MAX_MEMBER:
-            raise LimitError(f"{what} is {info.st_size} bytes; the limit is {MAX_MEMBER}", "it is not read")
+        if info.st_size > limit:
+            raise LimitError(f"{what} is {info.st_size} bytes; the limit is {limit}", "it is not read")
         with path.open("rb") as file:
-            data = file.read(MAX_MEMBER + 1)
+            data = file.read(limit + 1)
     except OSError as error:
         raise SourceError(
             f"{what} cannot be read: {error.strerror or error}", "check its permissions"
         ) from error
-    if len(data) > MAX_MEMBER:
-        raise LimitError(f"{what} grew over {MAX_MEMBER} bytes", "it is not read")
+    if len(data) > limit:
+        raise LimitError(f"{what} grew over {limit} bytes", "it is not read")
     return data
 
 
@@ -221,8 +238,24 @@ def _site_packages(folder: Path, package: str) -> Iterator[Path]:
 
 def open_folder(folder: Path, package: str) -> FolderTree:
     """The tree of a package in a folder. Raises UsageError when the folder does not hold it."""
-    folder = folder.expanduser()
+    folder = user_path(folder)
     return package_tree(find_package(folder, package), package, name=str(folder), kind=SourceKind.FOLDER)
+
+
+def open_whole_folder(folder: Path) -> FolderTree:
+    """Everything in a folder; its source is called like the folder. Raises UsageError."""
+    root = user_path(folder)
+    if not root.is_dir():
+        raise UsageError(f"{folder} is not a folder", "give path: the folder that holds the code")
+    source = Source(
+        id=root.resolve().name.lower() or "folder",
+        kind=SourceKind.FOLDER,
+        name=str(folder),
+        revision="local",
+        origin=Origin.LOCAL,
+        retrieved_at=datetime.now(UTC),
+    )
+    return FolderTree(source, root)
 
 
 def package_tree(root: Path, package: str, *, name: str, kind: SourceKind, note: str = "") -> FolderTree:

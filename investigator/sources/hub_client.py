@@ -26,6 +26,7 @@ from investigator.errors import (
 from investigator.model import Origin
 from investigator.sources.hub import CONFIG, WEIGHTS, HubModel, HubSource
 from investigator.sources.hub_errors import Busy, translate
+from investigator.sources.hub_model import MAX_MODELING_FILES
 from investigator.sources.hub_settings import HubSettings
 from investigator.sources.reachable import Reachable
 from investigator.sources.safetensors_header import read_header
@@ -38,7 +39,6 @@ T = TypeVar("T")
 
 _HEX = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
-MAX_MODELING_FILES = 20
 CARD_KEYS = ("license", "library_name", "pipeline_tag")
 TRIES = 3
 FIRST_WAIT = 0.5

@@ -1,6 +1,7 @@
 """A model as it was fetched: its config, the tree to quote from, and what to tell the user."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,8 +10,9 @@ from investigator.case import RepoSpec
 from investigator.checkpoint import ModelConfig
 from investigator.checkpoints import model_config, read_object
 from investigator.checkpoints.strict_json import MAX_BYTES
-from investigator.errors import InvestigateError, LimitError, UsageError
+from investigator.errors import InvestigateError, LimitError, SourceError, UsageError
 from investigator.model import Json, Origin, Source, SourceKind
+from investigator.sources.folder import read_regular, user_path
 from investigator.sources.interface import Tree
 from investigator.sources.safetensors_header import read_local_header
 from investigator.sources.snapshots import REVISION_PREFIX, HubSnapshot, snapshot_time
@@ -21,6 +23,7 @@ WEIGHTS = "model.safetensors"
 REFORMATTED = "config.reformatted.json"
 """A config whose lines are too long to quote, written with short ones here; the same values."""
 LONGEST_LINE = 400
+MAX_MODELING_FILES = 20
 SHAPES = "safetensors-header.json"
 """The tree's file with each tensor's shape; written here, the weights are never read."""
 
@@ -148,17 +151,17 @@ def from_path(path: Path, name: str, source_id: str) -> FetchedModel:
 
     Raises UsageError for what cannot be read or is no config, LimitError for a huge one.
     """
+    path = user_path(path)
     file = path / CONFIG if path.is_dir() else path
     try:
-        if file.stat().st_size > MAX_BYTES:
-            raise LimitError(f"{file} is larger than {MAX_BYTES:,} bytes", "it is not a config.json")
-        data = file.read_bytes()
-        modeling = sorted(file.parent.glob("*.py")) if path.is_dir() else []
-        files = {item.name: item.read_bytes() for item in modeling if item.stat().st_size <= MAX_BYTES}
-    except OSError as error:
-        raise UsageError(
-            f"cannot read {file}: {error.strerror}", "name a config.json or the folder that holds it"
-        ) from error
+        data = read_regular(file, str(file), MAX_BYTES)
+    except SourceError as error:
+        raise UsageError(str(error), "name a config.json or the folder that holds it") from error
+    modeling = sorted(file.parent.glob("*.py"))[:MAX_MODELING_FILES] if path.is_dir() else []
+    files: dict[str, bytes] = {}
+    for item in modeling:
+        with suppress(SourceError, LimitError):
+            files[item.name] = read_regular(item, item.name, MAX_BYTES)
     raw = read_object(data, str(file))
     tensors, notes = _local_shapes(file.parent / WEIGHTS) if path.is_dir() else (None, ())
     if tensors is not None:

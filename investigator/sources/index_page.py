@@ -1,6 +1,7 @@
 """What an index says about one project: its wheels, from a page in JSON or HTML, or a folder."""
 
 import json
+import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -108,7 +109,7 @@ def find_links(places: Iterable[str], project: str) -> Iterable[WheelFile]:
     for place in places:
         parts = urlsplit(place)
         if parts.scheme in ("", "file"):
-            folder = file_url_path(place) if parts.scheme else Path(place).expanduser()
+            folder = file_url_path(place) if parts.scheme else Path(os.path.expanduser(place))
             if folder.is_dir():
                 yield from _folder_wheels(folder, project)
 

@@ -20,6 +20,7 @@ from investigator.sources.folder import (
     find_package,
     package_tree,
     read_regular,
+    user_path,
 )
 from investigator.sources.index_page import file_url_path
 
@@ -36,7 +37,7 @@ def open_installation(python: Path | None, package: str) -> FolderTree:
     Its :meth:`~investigator.sources.folder.FolderTree.modified` names what was edited by hand.
     Raises UsageError when there is no such interpreter, or the package is not installed.
     """
-    interpreter = Path(sys.executable) if python is None else python.expanduser()
+    interpreter = Path(sys.executable) if python is None else user_path(python)
     folders = [Path(entry) for entry in search_path(interpreter)]
     name = f"{package} in {interpreter}"
     for folder in folders:

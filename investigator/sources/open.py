@@ -9,7 +9,7 @@ from pathlib import Path
 from investigator.case import EngineKind, EngineSpec
 from investigator.errors import IntegrityError, NotFoundError, UsageError
 from investigator.events import EventSink, ignore
-from investigator.sources.folder import open_folder
+from investigator.sources.folder import open_folder, user_path
 from investigator.sources.git_remote import open_remote
 from investigator.sources.git_tree import open_local
 from investigator.sources.index_page import WheelFile
@@ -145,9 +145,13 @@ def _open_wheel(wheel: WheelFile, name: str, workspace: Workspace) -> Tree:
 
 def open_package(requirement: str, workspace: Workspace) -> Tree:
     """The files of a package named as ``dflash==0.1.0``; its source's id is the package's name."""
+    name, equals, _ = requirement.partition("==")
+    if not equals or ":" in name:
+        raise UsageError(
+            f"cannot read reference {requirement!r}",
+            "write NAME==VERSION, path:DIR, git:URL@REF or github:OWNER/NAME",
+        )
     spec = EngineSpec.parse(requirement)
-    if spec.kind is not EngineKind.RELEASE:
-        raise UsageError(f"cannot read package {requirement!r}", "write NAME==VERSION")
     return open_release(spec.name, spec.value, workspace)
 
 
@@ -166,7 +170,7 @@ def open_git(spec: str, workspace: Workspace, *, id: str | None = None, package:
         return open_remote(
             where, ref, id=source_id, package=package, store=workspace.store, transport=workspace.transport
         )
-    return open_local(Path(where).expanduser(), ref, id=source_id, package=package)
+    return open_local(user_path(where), ref, id=source_id, package=package)
 
 
 def split_git(spec: str) -> tuple[str, str | None]:
@@ -176,7 +180,7 @@ def split_git(spec: str) -> tuple[str, str | None]:
         raise UsageError(
             f"cannot read repository {spec!r}", "write git:PATH@REF, git:URL@REF or github:OWNER/NAME"
         )
-    if kind == "git" and Path(rest).expanduser().exists():
+    if kind == "git" and "://" not in rest and user_path(rest).exists():
         return rest, None
     where, at, ref = rest.rpartition("@")
     found = ref if at else None

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -97,6 +98,11 @@ def test_a_missing_file_and_a_huge_one_too(tmp_path):
         file.truncate(17 << 20)
     with pytest.raises(UsageError, match="larger than 16 MiB"):
         read_baseline(tmp_path / "huge.json")
+
+
+def test_a_device_is_not_read_to_its_end():
+    with pytest.raises(UsageError, match="is not a regular file"):
+        read_baseline(Path("/dev/zero"))
 
 
 def test_findings_written_by_anybody(tmp_path):

@@ -9,7 +9,7 @@ from investigator.case import EngineSpec
 from investigator.errors import IntegrityError, LimitError, NotFoundError, UsageError
 from investigator.model import Origin, SourceKind
 from investigator.sources import folder as folder_module
-from investigator.sources.folder import FolderTree, find_package, open_folder
+from investigator.sources.folder import FolderTree, find_package, open_folder, open_whole_folder
 from investigator.sources.open import Workspace, open_engine
 from tests.support.wheels import ENGINE_FILES, record_row
 
@@ -234,3 +234,25 @@ def test_a_whole_folder_is_a_tree_too(unpacked: Path) -> None:
     source = open_folder(unpacked, "vllm").source
 
     assert "other/__init__.py" in FolderTree(source, unpacked).paths()
+
+
+@pytest.mark.parametrize("given", ["n" * 5000, "x\0y"])
+def test_a_path_that_cannot_be_looked_at_is_a_usage_error(given: str) -> None:
+    with pytest.raises(UsageError, match="cannot look at") as error:
+        open_folder(Path(given), "vllm")
+
+    assert len(str(error.value)) < 200
+
+
+def test_a_home_of_nobody_is_no_folder() -> None:
+    with pytest.raises(UsageError, match="~nosuchuser/vllm is not a folder"):
+        open_folder(Path("~nosuchuser/vllm"), "vllm")
+
+
+def test_a_reference_in_a_folder_is_called_like_it(unpacked: Path) -> None:
+    tree = open_whole_folder(unpacked)
+
+    assert (tree.source.id, tree.source.revision) == ("site", "local")
+    assert "other/__init__.py" in tree.paths()
+    with pytest.raises(UsageError, match="is not a folder"):
+        open_whole_folder(unpacked / "vllm/__init__.py")

@@ -1,5 +1,6 @@
 """Which place a config comes from, and what is said about it."""
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -163,3 +164,16 @@ def test_a_wrong_local_config_is_a_usage_error(tmp_path: Path, text: str | None,
     with pytest.raises(UsageError, match=said) as caught:
         HubSource().fetch(RepoSpec.parse(f"path:{tmp_path / CONFIG}"), "draft")
     assert str(tmp_path / CONFIG) in str(caught.value)
+
+
+def test_a_device_or_a_pipe_is_no_config_and_no_modeling_file(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.py")
+    (tmp_path / "endless.py").symlink_to("/dev/zero")
+    (tmp_path / CONFIG).write_text('{"num_hidden_layers": 1}')
+
+    model = HubSource().fetch(RepoSpec.parse(f"path:{tmp_path}"), "draft")
+
+    assert list(model.tree.paths()) == [CONFIG]
+    for given in (tmp_path / "pipe.py", Path("/dev/zero")):
+        with pytest.raises(UsageError, match="is not a regular file"):
+            HubSource().fetch(RepoSpec.parse(f"path:{given}"), "draft")

@@ -70,7 +70,8 @@ def test_offline_and_never_fetched(index: MiniIndex, reopened: Callable[..., Wor
     assert index.requests == []
 
 
-@pytest.mark.parametrize("text", ["path:/tmp", "installed", "dflash", "dflash>=0.1"])
+@pytest.mark.parametrize("text", ["path:/tmp", "path:/a==b", "installed", "dflash", "dflash>=0.1"])
 def test_what_is_no_package(workspace: Workspace, text: str) -> None:
-    with pytest.raises(UsageError):
+    with pytest.raises(UsageError, match="cannot read reference") as error:
         open_package(text, workspace)
+    assert "path:DIR" in error.value.advice
