@@ -44,6 +44,11 @@ def page(name: str, **parts: object) -> str:
     )
 
 
+def fragment(name: str, **parts: object) -> str:
+    """A part of a page from a template."""
+    return _template(name).render(**parts)
+
+
 def highlighted(evidence: Evidence) -> Markup:
     """The quoted lines, numbered, with Python's syntax marked by classes."""
     import pygments

@@ -171,10 +171,21 @@ def _conclude(data: "Console", folder: Path, out: Path) -> int:
 
     assessment, document = service.collect(folder)
     service.write(assessment, document, out)
+    _into_reports(assessment, out)
     _print(data, assessment)
     data.print(f"\nwritten to {out}: validation.json, validation.md, acceptance-length.svg, by-position.svg")
     service.conclude(assessment)
     return ExitCode.CLEAN
+
+
+def _into_reports(assessment: "Assessment", out: Path) -> None:
+    """Complete the reports of the run in ``out``, where there are any."""
+    from investigator.reports import measured
+    from investigator.run_folder import RunFolder
+
+    for name, put in (("report.md", measured.into_markdown), ("report.html", measured.into_html)):
+        if (out / name).is_file():
+            RunFolder(out).write(name, put((out / name).read_text(encoding="utf-8"), assessment))
 
 
 def _print(data: "Console", assessment: "Assessment") -> None:

@@ -17,7 +17,7 @@ def markdown(assessment: Assessment, charts: bool = True) -> str:
     if charts:
         lines += ["", "![Acceptance length per variant](acceptance-length.svg)"]
         lines += ["", "![Accepted drafts by position](by-position.svg)"]
-    lines += ["", *_small_print(assessment)]
+    lines += ["", *small_print(assessment)]
     return "\n".join(lines) + "\n"
 
 
@@ -39,7 +39,8 @@ def cells(figures: Figures) -> list[str]:
     ]
 
 
-def _small_print(a: Assessment) -> Iterator[str]:
+def small_print(a: Assessment) -> Iterator[str]:
+    """How the figures are to be read; one paragraph each, empty ones between them."""
     yield (
         "Acceptance length = 1 + accepted tokens ÷ drafts, the bonus token counted, pooled over prompts. "
         "By position: the share of drafts that had this token accepted. Intervals: 95 %, prompts drawn "

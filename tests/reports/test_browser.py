@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from investigator.model import Runner, Verdict
-from investigator.reports import html, timeline_html
+from investigator.reports import html, measured, timeline_html
 from investigator.reports.triage_section import opening
 from investigator.triage import judge, load_figures, read_symptom
+from tests.reports.test_measured import ASSESSMENT
 from tests.reports.test_timeline_html import MOVED
 from tests.support import builders
 
@@ -50,7 +51,11 @@ def releases():
     return timeline_html.render([MOVED])
 
 
-PAGES = (report, report_about_a_symptom, releases)
+def report_with_a_validation():
+    return measured.into_html(report(), ASSESSMENT)
+
+
+PAGES = (report, report_about_a_symptom, report_with_a_validation, releases)
 
 
 @pytest.fixture
