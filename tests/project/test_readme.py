@@ -37,18 +37,48 @@ def test_every_command_that_it_shows_is_one():
     assert [word for word in shown if word not in known] == []
 
 
+def test_every_page_of_the_documentation_is_in_its_list():
+    docs = Path(__file__).parents[2] / "docs"
+    listed = set(
+        re.findall(r"\]\((?!https?:|\.\.)([^)#]+)\)", (docs / "README.md").read_text(encoding="utf-8"))
+    )
+
+    assert listed == {page.name for page in docs.glob("*.md")} - {"README.md"}
+
+
+def excerpt() -> dict[tuple[str, str, str], str]:
+    """Contract, runner and verdict of each row that README shows -> the place beneath it."""
+    row = re.compile(r"^(\S+) +(V1|V2|–) +\S (\S+) +\S")
+    place = re.compile(r"^ +(\S+:\d+(?:-\d+)?)$")
+    found: dict[tuple[str, str, str], str] = {}
+    for line in README.partition("$ investigate\n")[2].partition("```")[0].splitlines():
+        if match := row.match(line):
+            found[match[1], match[2], match[3]] = ""
+        elif match := place.match(line):
+            found[list(found)[-1]] = match[1]
+    return found
+
+
 @pytest.mark.network
 def test_the_excerpt_is_what_a_run_says(tmp_path, monkeypatch, capfd):
     monkeypatch.setenv("INVESTIGATE_CACHE_DIR", str(tmp_path / "cache"))
-    excerpt = re.findall(r"^(\S+) +(V1|V2|–) +\S (\S+) +.*?(\S+:\d+)$", README, re.MULTILINE)
 
     assert cli.invoke(["--out", str(tmp_path / "run"), "-q"]) == 1
 
-    found = json.loads((tmp_path / "run" / "investigation.json").read_text())["findings"]
+    document = json.loads((tmp_path / "run" / "investigation.json").read_text())
     said = {
-        (f["contract"], (f["runner"] or "–").upper(), f["verdict"], f"{e['path']}:{e['line']}")
-        for f in found
-        for e in f["evidence"][:1]
+        ((f["contract"], (f["runner"] or "–").upper(), f["verdict"]), f"{e['path']}:{e['line']}")
+        for f in document["findings"]
+        for e in f["evidence"]
     }
-    assert len(excerpt) == 6
-    assert set(excerpt) <= said
+    shown = {(row, where.partition("-")[0]) for row, where in excerpt().items()}
+    assert len(shown) == 4
+    assert shown <= said
+    assert document["headline"] in README
+    for number, runner, verdict in re.findall(r"^(\d+) contracts +(V\d) +\S (\S+)", README, re.MULTILINE):
+        kept = [
+            f
+            for f in document["findings"]
+            if f["verdict"] == verdict and (f["runner"] or runner.lower()) == runner.lower()
+        ]
+        assert len(kept) == int(number)
