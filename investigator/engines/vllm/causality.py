@@ -1,7 +1,8 @@
 """Who sees whom inside the drafted block, layer by layer.
 
 The drafter's ``propose`` builds attention metadata for the draft pass; the metadata's
-``causal`` decides whether a query sees the block's later ones. Model runner V1 builds one for
+``causal`` decides whether a query sees the block's later ones; a window does, too, since
+FlashAttention's for a decoder reaches backwards only. Model runner V1 builds one for
 all layers, V2 one per KV-cache group. The drafter is followed to the metadata that it builds,
 with the KV-cache groups that the draft model's own layers fall into.
 """
@@ -44,8 +45,8 @@ ON_PURPOSE = ("AssertionError", "NotImplementedError", "RuntimeError", "ValueErr
 FIRST_DRAFT_GROUP = 1
 """The draft layers' KV-cache groups come after the target's."""
 KERNEL_NOTE = (
-    "FlashAttention's window for a decoder is (w - 1, 0): on it a sliding layer is causal inside the block"
-    " whatever the metadata say"
+    "FlashAttention's window for a decoder is (w - 1, 0): with it, as is assumed here, a sliding layer is"
+    " causal inside the block whatever the metadata say"
 )
 
 
@@ -162,11 +163,12 @@ def _followed(draft: draft_layers.Draft, windows: list[Value]) -> _Found:
         reason = f"no attention metadata of the draft pass were seen made ({missing})"
         return _Found(NotKnown(reason), missing=missing)
     kinds = list(dict.fromkeys(windows))
-    causal = [metadata.causal(FIRST_DRAFT_GROUP + kinds.index(window)) for window in windows]
+    flags = [metadata.causal(FIRST_DRAFT_GROUP + kinds.index(window)) for window in windows]
+    causal = [True if window is not None else flag for flag, window in zip(flags, windows, strict=True)]
     steps = tuple(_steps(session, metadata, method.module.place(node)))
     if (missing := find_unknown(causal)) is not None:
         return _Found(NotKnown(f"whether the draft pass is causal: {missing}"), steps, missing)
-    hidden = any(not flag and window is not None for flag, window in zip(causal, windows, strict=True))
+    hidden = any(flag is not True and window is not None for flag, window in zip(flags, windows, strict=True))
     return _Found(Known(causal), steps, note=KERNEL_NOTE if hidden else "")
 
 

@@ -110,6 +110,8 @@ PER_GROUP = """\
                 groups[name]: flag for name, flag in zip(names, self.model.get_draft_attn_causal())
             }
 """
+SLIDING_ONLY = [True, True, False]
+"""Nothing says causal, and yet the two sliding layers are: their window reaches backwards only."""
 ALL_FULL_DRAFT = {
     path: text.replace('config.layer_types[i] == "sliding_attention"', "False")
     for path, text in DRAFT_MODEL.items()
@@ -148,16 +150,22 @@ self.is_causal = not some_layer_is_not_causal(self.draft_model_config.hf_config)
 @pytest.mark.parametrize(
     ("init", "causal", "flags"),
     [
-        ("", "causal=False,", [False, False, False]),
-        (FROM_PROPERTY, "causal=self.is_causal,", [False, False, False]),
-        (FROM_MODEL, "causal=self.is_causal,", [False, False, False]),
+        ("", "causal=False,", SLIDING_ONLY),
+        (FROM_PROPERTY, "causal=self.is_causal,", SLIDING_ONLY),
+        (FROM_MODEL, "causal=self.is_causal,", SLIDING_ONLY),
         ("", "", [True, True, True]),
-        ("self.is_causal = True", "causal=not self.is_causal,", [False, False, False]),
+        ("self.is_causal = True", "causal=not self.is_causal,", SLIDING_ONLY),
     ],
     ids=["literal", "key", "helper imported in __init__", "class default", "negated"],
 )
 def test_one_flag_for_all_layers_on_the_first_runner(init: str, causal: str, flags: list[bool]) -> None:
     assert per_layer(world(first_runner(init, causal)), Runner.V1).outcome == Known(flags)
+
+
+def test_without_a_window_the_flag_alone_decides() -> None:
+    files = first_runner("", "causal=False,")
+
+    assert per_layer(world(files, all_full()), Runner.V1).outcome == Known([False, False, False])
 
 
 def test_the_checkpoints_own_key_reaches_the_first_runner() -> None:
@@ -172,7 +180,7 @@ def test_the_checkpoints_own_key_reaches_the_first_runner() -> None:
 @pytest.mark.parametrize(
     ("causal", "groups", "flags"),
     [
-        ("self.is_causal", "", [False, False, False]),
+        ("self.is_causal", "", SLIDING_ONLY),
         ("True", "", [True, True, True]),
         # Two sliding layers share one KV-cache group, the full one has its own.
         ("self.by_group", PER_GROUP, [True, True, False]),
