@@ -38,7 +38,7 @@ def _finding(
         facts=checkpoint,
     )
     found = judge(contract, sides)
-    heard = tuple(dict.fromkeys(a.agent for a in _heard(sides)))
+    heard = tuple(dict.fromkeys(a.agent for a in _heard(sides, found.verdict)))
     if found.verdict is not Verdict.UNKNOWN and len(heard) < 2:
         why = f"only {heard[0] if heard else 'nobody'} could answer, and one answer is no comparison"
         found = Judgement(verdict=Verdict.UNKNOWN, why=why)
@@ -48,7 +48,7 @@ def _finding(
         verdict=found.verdict,
         why=found.why,
         agents=heard,
-        evidence=tuple(_evidence(sides)),
+        evidence=tuple(_evidence(sides, found.verdict)),
         promised=found.promised or contract.promise,
         happens=found.happens,
         consequence=contract.consequence if found.verdict in (Verdict.BROKEN, Verdict.PARTIAL) else "",
@@ -56,16 +56,18 @@ def _finding(
     )
 
 
-def _heard(sides: Sides) -> Iterator[Answer]:
-    """The answers that a verdict rests on."""
+def _heard(sides: Sides, verdict: Verdict) -> Iterator[Answer]:
+    """The answers that a verdict rests on. That a checkpoint does not need a promise is seen from
+    its facts, whether or not it has an answer of its own."""
     if sides.engine is not None:
         yield sides.engine
-    if sides.checkpoint is not None and isinstance(sides.checkpoint.outcome, Known):
+    by_its_facts = verdict is Verdict.NOT_APPLICABLE
+    if sides.checkpoint is not None and (by_its_facts or isinstance(sides.checkpoint.outcome, Known)):
         yield sides.checkpoint
     yield from (a for a in sides.references if isinstance(a.outcome, Known))
 
 
-def _evidence(sides: Sides) -> Iterator[Evidence]:
+def _evidence(sides: Sides, verdict: Verdict) -> Iterator[Evidence]:
     """The engine's lines first: they are what a reader came for."""
-    for answer in _heard(sides):
+    for answer in _heard(sides, verdict):
         yield from answer.evidence
