@@ -70,6 +70,8 @@ class Source:
     evidence points at it. ``revision`` is a version, a commit or a Hub revision.
     ``sha256`` is the hash of the whole artefact where the source vouches for one.
     ``permalink`` is a URL pattern with ``{path}`` and ``{line}``, where the source has one.
+    ``released_at``: when this revision came into the world, where the source says so: a release
+    was uploaded, a commit was made. Unlike ``retrieved_at`` it is the same in every run.
     """
 
     id: str
@@ -81,6 +83,7 @@ class Source:
     sha256: str | None = None
     permalink: str | None = None
     note: str | None = None
+    released_at: datetime | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

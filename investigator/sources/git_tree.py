@@ -98,6 +98,7 @@ def open_local(path: Path, ref: str | None, *, id: str, package: str | None) -> 
         revision=commit,
         origin=Origin.LOCAL,
         retrieved_at=datetime.now(UTC),
+        released_at=_committed_at(repository, commit),
     )
     return git_tree(
         source, list_files(repository, commit), package, lambda oids: read_blobs(repository, oids)
@@ -143,6 +144,14 @@ def _commit_of(repository: GitRepository, name: str) -> str | None:
     )
     commit = out.decode("ascii", "replace").strip()
     return commit if status == 0 and is_commit(commit) else None
+
+
+def _committed_at(repository: GitRepository, commit: str) -> datetime | None:
+    said = repository.run("log", "-1", "--no-show-signature", "--format=%ct", commit)
+    try:
+        return datetime.fromtimestamp(int(said), UTC)
+    except (ValueError, OverflowError, OSError):  # a commit may claim any number of seconds
+        return None
 
 
 def list_files(repository: GitRepository, commit: str) -> tuple[GitFile, ...]:

@@ -186,6 +186,7 @@ def open_wheel(
         retrieved_at=directory.retrieved_at,
         sha256=wheel.sha256,
         note=None if wheel.yanked is None else f"yanked from the index: {wheel.yanked or 'no reason given'}",
+        released_at=wheel.uploaded,
     )
     return WheelTree(source, file, directory, store)
 

@@ -30,6 +30,8 @@ def test_a_commit_is_a_tree(clone: Path, workspace: Workspace) -> None:
     source = tree.source
     assert (source.id, source.kind, source.name) == ("ddtree", SourceKind.GIT, str(clone))
     assert (source.revision, source.origin, source.permalink) == (first, Origin.LOCAL, None)
+    assert source.released_at is not None
+    assert int(source.released_at.timestamp()) == int(git(clone, "log", "-1", "--format=%ct"))
 
 
 def test_what_is_not_committed_is_not_there(clone: Path, workspace: Workspace) -> None:

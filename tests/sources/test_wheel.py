@@ -6,7 +6,7 @@ import threading
 import zipfile
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -58,6 +58,19 @@ def test_a_release_is_a_tree(workspace: Workspace, index: MiniIndex) -> None:
     assert (source.id, source.kind, source.revision) == ("vllm", SourceKind.WHEEL, "0.20.1")
     assert (source.origin, source.sha256) == (Origin.LIVE, index.files[0].sha256)
     assert source.name == "vllm-0.20.1-py3-none-any.whl"
+
+
+def test_a_release_knows_when_it_was_uploaded_in_every_run(
+    workspace: Workspace, index: MiniIndex, reopened: Callable[..., Workspace]
+) -> None:
+    index.add(uploaded="2026-04-27T08:30:00.123456Z")
+    index.add("other")
+
+    first = open_engine(RELEASE, workspace).source
+    again = open_engine(RELEASE, reopened(offline=True)).source
+
+    assert first.released_at == again.released_at == datetime(2026, 4, 27, 8, 30, 0, 123456, UTC)
+    assert open_package("other==0.20.1", workspace).source.released_at is None
 
 
 def test_a_small_wheel_costs_three_requests_and_a_second_run_none(

@@ -24,6 +24,7 @@ class Listed:
     data: bytes
     yanked: str | None = None
     sha256: str | None = None
+    uploaded: str | None = None
 
 
 class MiniIndex:
@@ -58,11 +59,13 @@ class MiniIndex:
         platform: str = "any",
         yanked: str | None = None,
         sha256: str | None = None,
+        uploaded: str | None = None,
     ) -> bytes:
         """List a wheel, a miniature unless ``data`` is given; returns its bytes."""
         data = build_wheel(name, version) if data is None else data
         filename = wheel_name(name, version, build, platform)
-        self.files.append(Listed(name, filename, data, yanked, sha256 or hashlib.sha256(data).hexdigest()))
+        sha256 = sha256 or hashlib.sha256(data).hexdigest()
+        self.files.append(Listed(name, filename, data, yanked, sha256, uploaded))
         return data
 
     def answer(self, request: Request) -> Response:
@@ -94,6 +97,7 @@ class MiniIndex:
                 "hashes": {"sha256": f.sha256},
                 "yanked": f.yanked if f.yanked is not None else False,
                 **({"size": len(f.data)} if self.sizes else {}),
+                **({"upload-time": f.uploaded} if f.uploaded else {}),
             }
             for f in files
         ]
