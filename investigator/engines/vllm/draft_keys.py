@@ -17,24 +17,16 @@ from investigator.code.values import (
 from investigator.engines.finding import mentions
 from investigator.engines.interface import Step, Told
 from investigator.engines.vllm import draft_layers, roles, runners, target_layers
+from investigator.engines.vllm.refusal import stopped
 from investigator.engines.vllm.world import ASSUMPTIONS, Session, World
-from investigator.model import Known, NotKnown, Refused, Runner, Unsupported
+from investigator.model import Known, NotKnown, Refused, Runner
 
 MASK = "mask_token_id"
 STORED = "parallel_drafting_token_id"
 PROPOSER = "vllm/v1/spec_decode/llm_base_proposer.py"
 SPECULATOR = "vllm/v1/worker/gpu/spec_decode/utils.py"
 DRAFT = "draft config"
-
-
-def unsupported(world: World, runner: Runner) -> Told | None:
-    """The answer where this runner does not take the method at all; None where it does."""
-    admission = runners.admission(world, runner)
-    refused = admission.method_refused(world.checkpoint.method)
-    if refused is None or admission.place is None:
-        return None
-    step = Step(admission.place, f"the config check of runner {runner.value} lists the method")
-    return Told(outcome=Unsupported(f"runner {runner.value} does not take it: {refused}"), steps=(step,))
+SCALES = ("input_embedding_scale", "output_multiplier", "final_logit_softcapping")
 
 
 # -- mask token ------------------------------------------------------------------------
@@ -43,7 +35,7 @@ def unsupported(world: World, runner: Runner) -> Told | None:
 def mask_token(world: World, runner: Runner) -> Told:
     """``Known(id)``: the token that fills the masked places of a block."""
     world = world.all_full()
-    if (refused := unsupported(world, runner)) is not None:
+    if (refused := runners.unsupported(world, runner)) is not None:
         return refused
     session = world.start(runner)
     interp = session.interp
@@ -53,7 +45,8 @@ def mask_token(world: World, runner: Runner) -> Told:
     try:
         value = _run(session, found)
     except Raised as raised:
-        return Told(outcome=Refused(str(raised)), steps=(Step(raised.stack[-1], "stops with an error"),))
+        outcome = stopped(interp.program, raised, f"reading {MASK}")
+        return Told(outcome=outcome, steps=(Step(raised.stack[-1], "stops with an error"),))
     except BudgetSpent as spent:
         return Told(outcome=NotKnown(str(spent)))
     reads = [e for e in interp.trace.of(Happening.READ) if e.name.endswith(f".{MASK}")]
@@ -98,7 +91,7 @@ def _run(session: Session, function: FunctionValue) -> Value:
 def feature_width(world: World, runner: Runner) -> Told:
     """``Known({"expects": w, "given": g})``: numbers in the drafter's feature vector, as its
     first projection expects them and as the target's captured streams give them."""
-    if (refused := unsupported(world, runner)) is not None:
+    if (refused := runners.unsupported(world, runner)) is not None:
         return refused
     draft = draft_layers.build(world.all_full(), runner)
     made = _projection(draft.session)
@@ -127,7 +120,7 @@ def _projection(session: Session) -> Event | None:
 
 def vocab_mapping(world: World, runner: Runner) -> Told:
     """``Known(bool)``: whether a map from draft to target vocabulary is made."""
-    if (refused := unsupported(world, runner)) is not None:
+    if (refused := runners.unsupported(world, runner)) is not None:
         return refused
     draft = draft_layers.build(world.all_full(), runner)
     stored = draft.session.interp.trace.last(
@@ -167,7 +160,7 @@ def read_keys(world: World, runner: Runner) -> Told:
 
 
 def _read_keys(world: World, runner: Runner) -> Told:
-    if (refused := unsupported(world, runner)) is not None:
+    if (refused := runners.unsupported(world, runner)) is not None:
         return refused
     windows = draft_layers.windows(world, runner)
     if isinstance(windows.outcome, Refused):
@@ -192,6 +185,13 @@ def _read_keys(world: World, runner: Runner) -> Told:
     places = {read.key: read.event.place for read in reads if read.key in keys}
     steps = tuple(Step(place, f"reads {key}") for key, place in sorted(places.items()))
     return Told(outcome=Known(sorted(keys)), steps=steps, assumptions=ASSUMPTIONS)
+
+
+def scales(world: World, runner: Runner) -> Told:
+    """``Known([key, ...])``: as :func:`read_keys`, of the keys that scale embeddings or logits."""
+    found = read_keys(world, runner)
+    steps = tuple(step for step in found.steps if step.role.removeprefix("reads ") in SCALES)
+    return replace(found, steps=steps) if isinstance(found.outcome, Known) else found
 
 
 def _reads(session: Session) -> Iterator[_Read]:

@@ -25,8 +25,9 @@ from investigator.code.values import (
 )
 from investigator.engines.interface import Step, Told
 from investigator.engines.vllm import roles, runners
+from investigator.engines.vllm.refusal import is_deliberate
 from investigator.engines.vllm.world import ASSUMPTIONS, Session, World
-from investigator.model import Known, NotKnown, Outcome, Refused, Runner, Unsupported
+from investigator.model import Known, NotKnown, Outcome, Refused, Runner
 
 ATTENTION = "Attention"
 ATTENTION_HINT = "vllm/model_executor/layers/attention/attention.py"
@@ -73,19 +74,25 @@ class Draft:
 
 def build(world: World, runner: Runner, follow: frozenset[str] = frozenset()) -> Draft:
     """Build the draft model on one runner."""
-    session = world.start(runner, follow=follow)
+    return construct(world.start(runner, follow=follow))
+
+
+def construct(session: Session) -> Draft:
+    """Build the draft model in a session, as its config stands now."""
     interp = session.interp
     builder = Builder(session)
     interp.natives[ATTENTION] = builder
-    interp.natives["get_rope"] = lambda *_: Unknown("rotary embedding")
+    interp.natives.setdefault("get_rope", lambda *_: Unknown("rotary embedding"))
     cls = draft_class(session)
     if cls is None:
-        names = world.checkpoint.draft.raw.get("architectures")
+        names = session.world.checkpoint.draft.raw.get("architectures")
         return Draft(session, (), unknown=f"the registry knows no draft model for {names}")
     try:
         model = interp.construct(cls, (), {"vllm_config": session.vllm_config, "prefix": ""}, None)
     except Raised as raised:
-        return Draft(session, tuple(builder.built), refused=raised)
+        if is_deliberate(interp.program, raised):
+            return Draft(session, tuple(builder.built), refused=raised)
+        return Draft(session, tuple(builder.built), unknown=f"building the draft model ended in {raised}")
     except BudgetSpent as spent:
         return Draft(session, tuple(builder.built), unknown=str(spent))
     return Draft(session, tuple(builder.built), model=model)
@@ -117,17 +124,13 @@ def windows(world: World, runner: Runner) -> Told:
 def turned_away(world: World, runner: Runner) -> Told | None:
     """The answer where a runner's config check stops the case: its method is not supported, or
     its mixed attention is refused; None where it lets the draft model be built."""
+    if (refused := runners.unsupported(world, runner)) is not None:
+        return refused
     admission = runners.admission(world, runner)
-    if admission.place is None:
+    if admission.place is None or not any("sliding" in reason for reason in admission.reasons):
         return None
     step = Step(admission.place, f"the config check of runner {runner.value} lists it")
-    listed = admission.method_refused(world.checkpoint.method)
-    if listed is not None:
-        reason = f"runner {runner.value} does not take it: {listed}"
-        return Told(outcome=Unsupported(reason), steps=(step,))
-    if any("sliding" in reason for reason in admission.reasons):
-        return Told(outcome=Refused(admission.error or admission.reasons[0]), steps=(step,))
-    return None
+    return Told(outcome=Refused(admission.error or admission.reasons[0]), steps=(step,))
 
 
 def _windows(world: World, runner: Runner, follow: frozenset[str]) -> _Windows:

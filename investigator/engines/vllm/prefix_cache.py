@@ -28,8 +28,9 @@ from investigator.code.values import (
 from investigator.engines.finding import mentions
 from investigator.engines.interface import Step, Told
 from investigator.engines.vllm import roles
+from investigator.engines.vllm.refusal import stopped
 from investigator.engines.vllm.world import ASSUMPTIONS, Session, World
-from investigator.model import Known, NotKnown, Outcome, Refused
+from investigator.model import Known, NotKnown, Outcome
 
 SCHEDULER = "vllm/v1/core/sched/scheduler.py"
 SPECS = "vllm/v1/kv_cache_interface.py"
@@ -67,7 +68,8 @@ def _dropped(world: World, follow: frozenset[str]) -> _Dropped:
             return _Dropped(NotKnown(f"which groups are flagged: {unknown}"), missing=unknown)
         ids = _flagged(session, groups)
     except Raised as raised:
-        return _Dropped(Refused(str(raised)), (Step(raised.stack[-1], "raises"),))
+        outcome = stopped(session.interp.program, raised, "following the flag")
+        return _Dropped(outcome, (Step(raised.stack[-1], "raises"),))
     except BudgetSpent as spent:
         return _Dropped(NotKnown(str(spent)))
     steps = tuple(_chain(session))

@@ -17,9 +17,10 @@ from investigator.code.values import (
     Raised,
     find_unknown,
 )
-from investigator.engines.interface import RunnerChoice, Step
+from investigator.engines.interface import RunnerChoice, Step, Told
+from investigator.engines.vllm.refusal import is_deliberate
 from investigator.engines.vllm.world import RUNNER_VARIABLE, Session, World
-from investigator.model import Runner
+from investigator.model import NotKnown, Runner, Unsupported
 
 WORKER = "vllm/v1/worker/gpu_worker.py"
 FLAG = "use_v2_model_runner"
@@ -115,7 +116,8 @@ def _admission(world: World, runner: Runner) -> Admission:
     if not isinstance(check, FunctionValue):
         return Admission()
     for call in _runner_checks(check):
-        if lazy.reached(interp, check, call, session.vllm_config, session.supply) is False:
+        runs = lazy.reached(interp, check, call, session.vllm_config, session.supply)
+        if runs is False:
             continue
         method = classes.class_attribute(interp, cls, text(field(field(call, "function"), "attribute")))
         if not isinstance(method, FunctionValue):
@@ -123,6 +125,8 @@ def _admission(world: World, runner: Runner) -> Admission:
         try:
             interp.enter(method, (session.vllm_config,), {})
         except Raised as raised:
+            if runs is None or not is_deliberate(interp.program, raised):
+                return Admission(unknown=f"whether {check.qualified_name} ends in {raised}")
             reasons = tuple(
                 event.value for event in interp.trace.of(Happening.APPEND) if isinstance(event.value, str)
             )
@@ -134,6 +138,18 @@ def _admission(world: World, runner: Runner) -> Admission:
         if undecided is not None:
             return Admission(unknown=undecided)
     return Admission()
+
+
+def unsupported(world: World, runner: Runner) -> Told | None:
+    """The answer where a runner's config check does not take the method; None where it does."""
+    found = admission(world, runner)
+    if found.unknown is not None:
+        return Told(outcome=NotKnown(f"whether runner {runner.value} takes it: {found.unknown}"))
+    refused = found.method_refused(world.checkpoint.method)
+    if refused is None or found.place is None:
+        return None
+    step = Step(found.place, f"the config check of runner {runner.value} lists the method")
+    return Told(outcome=Unsupported(f"runner {runner.value} does not take it: {refused}"), steps=(step,))
 
 
 def _undecided(session: Session) -> str | None:

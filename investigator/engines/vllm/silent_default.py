@@ -8,11 +8,11 @@ from investigator.code import lazy
 from investigator.code.syntax import descendants, enclosing, field, named, text
 from investigator.code.values import BudgetSpent, FunctionValue, Raised, Value, find_unknown
 from investigator.engines.interface import Step, Told
-from investigator.engines.vllm import target_layers
-from investigator.engines.vllm.draft_keys import unsupported
+from investigator.engines.vllm import runners, target_layers
+from investigator.engines.vllm.refusal import raised_before, stopped
 from investigator.engines.vllm.states import Layer
 from investigator.engines.vllm.world import ASSUMPTIONS, Session, World
-from investigator.model import Known, NotKnown, Refused, Runner
+from investigator.model import Known, NotKnown, Runner
 
 LEVELS = ("debug", "info", "warning", "error", "critical", "exception")
 
@@ -20,7 +20,7 @@ LEVELS = ("debug", "info", "warning", "error", "critical", "exception")
 def guessed(world: World, runner: Runner) -> Told:
     """``Known({"numbers": [...], "level": LEVEL})`` for a config without ids; ``Known(None)``
     where the config names them and nothing is guessed."""
-    if (refused := unsupported(world, runner)) is not None:
+    if (refused := runners.unsupported(world, runner)) is not None:
         return refused
     if world.checkpoint.target_layer_ids is not None:
         return Told(outcome=Known(None))
@@ -39,7 +39,8 @@ def guessed(world: World, runner: Runner) -> Told:
         try:
             return _answer(session, function, call, supply, model)
         except Raised as raised:
-            return Told(outcome=Refused(str(raised)), steps=(Step(raised.stack[-1], "stops with an error"),))
+            outcome = stopped(session.interp.program, raised, "asking for layers")
+            return Told(outcome=outcome, steps=(Step(raised.stack[-1], "stops with an error"),))
         except BudgetSpent as spent:
             return Told(outcome=NotKnown(str(spent)))
     return Told(outcome=NotKnown(f"nothing on runner {runner.value}'s path asks for layers"))
@@ -54,6 +55,9 @@ def _answer(session: Session, function: FunctionValue, call: Node, supply: lazy.
             speculative_config=session.speculative_config, vllm_config=session.vllm_config, model=model
         )
     argument = named(field(call, "arguments"))[0]
+    refused = raised_before(interp, function, call, text(argument), receiver, supply)
+    if refused is not None:
+        return refused
     value = lazy.value_at(interp, function, argument, receiver, supply)
     calls = list(_guesses(function, text(argument)))
     steps = [Step(function.module.place(node), "the guess is taken") for node in calls[:1]]

@@ -31,9 +31,10 @@ from investigator.code.values import (
 )
 from investigator.engines.interface import Step, Told
 from investigator.engines.vllm import roles, runners
+from investigator.engines.vllm.refusal import stopped
 from investigator.engines.vllm.states import Layer, Norm, Positions, State
 from investigator.engines.vllm.world import ASSUMPTIONS, Session, World, target_architectures
-from investigator.model import Known, NotKnown, Outcome, Refused, Runner, Unsupported
+from investigator.model import Known, NotKnown, Outcome, Runner
 
 SETTER = "set_aux_hidden_state_layers"
 HINTS = {
@@ -58,11 +59,8 @@ def captured(world: World, runner: Runner) -> Told:
 
     ``Known([d0, d1, ...])``: indices into ``hidden_states``, in the order of the features.
     """
-    admission = runners.admission(world, runner)
-    refused = admission.method_refused(world.checkpoint.method)
-    if refused is not None and admission.place is not None:
-        step = Step(admission.place, f"the config check of runner {runner.value} lists the method")
-        return Told(outcome=Unsupported(f"runner {runner.value} does not take it: {refused}"), steps=(step,))
+    if (refused := runners.unsupported(world, runner)) is not None:
+        return refused
     if not world.checkpoint.target_layer_ids:
         return Told(outcome=NotKnown("the checkpoint names no target layer ids"))
     result = deepen(lambda follow: _capture(world, runner, follow), lambda found: found.missing)
@@ -72,11 +70,8 @@ def captured(world: World, runner: Runner) -> Told:
 def capturable(world: World, runner: Runner) -> Told:
     """``Known([d0, d1, ...])``: which of the wanted indices into ``hidden_states`` this target's
     class captures when it is asked for them, whatever the runner asks for."""
-    admission = runners.admission(world, runner)
-    refused = admission.method_refused(world.checkpoint.method)
-    if refused is not None and admission.place is not None:
-        step = Step(admission.place, f"the config check of runner {runner.value} lists the method")
-        return Told(outcome=Unsupported(f"runner {runner.value} does not take it: {refused}"), steps=(step,))
+    if (refused := runners.unsupported(world, runner)) is not None:
+        return refused
     ids = world.checkpoint.target_layer_ids
     if not ids:
         return Told(outcome=NotKnown("the checkpoint names no target layer ids"))
@@ -106,7 +101,7 @@ def _capture(
         return Captured(Known(list(depths)), tuple(found), steps)
     except Raised as raised:
         step = Step(raised.stack[-1], "raises")
-        return Captured(Refused(str(raised)), None, (step,))
+        return Captured(stopped(session.interp.program, raised, "following the layers"), None, (step,))
     except BudgetSpent as spent:
         return Captured(NotKnown(str(spent)))
 
@@ -258,7 +253,7 @@ def _run_forward(session: Session, holder: Instance, layers: int) -> tuple[Value
     if not isinstance(forward, FunctionValue):
         return Unknown(f"{holder.cls.name} has no forward"), None
     holder.label = holder.label or "target decoder"
-    settings = _layer_settings(session, holder)
+    settings = layer_settings(session, holder)
     holder.attributes.update(
         layers=[Layer(i, settings) for i in range(layers)],
         start_layer=0,
@@ -288,7 +283,7 @@ def _run_forward(session: Session, holder: Instance, layers: int) -> tuple[Value
     return [s.depth if isinstance(s, State) else s for s in found[0]], place
 
 
-def _layer_settings(session: Session, holder: Instance) -> Callable[[str], Value]:
+def layer_settings(session: Session, holder: Instance) -> Callable[[str], Value]:
     """Attributes of the decoder's layers, from the constructor that ``make_layers`` is given."""
     interp = session.interp
     made: list[Value] = []
@@ -302,9 +297,10 @@ def _layer_settings(session: Session, holder: Instance) -> Callable[[str], Value
     def setting(name: str) -> Value:
         if not made and holder.made_by is not None:
             interp.natives["make_layers"] = make_layers
-            kept = holder.attributes["layers"]
+            kept = holder.attributes.get("layers", NotImplemented)
             holder.made_by("layers")
-            holder.attributes["layers"] = kept
+            if kept is not NotImplemented:
+                holder.attributes["layers"] = kept
         layer = made[0] if made else None
         if isinstance(layer, Instance) and layer.made_by is not None:
             return layer.made_by(name)

@@ -1,0 +1,62 @@
+"""What an error comes to that ends a question: the engine's own word, or a walk that broke off."""
+
+from collections.abc import Iterator
+
+from tree_sitter import Node
+
+from investigator.code import lazy
+from investigator.code.interpreter import Interpreter
+from investigator.code.program import Program
+from investigator.code.syntax import descendants, enclosing, field, text
+from investigator.code.values import FunctionValue, Raised, Value
+from investigator.engines.interface import Step, Told
+from investigator.model import NotKnown, Outcome, Refused
+
+DELIBERATE = (b"raise", b"assert")
+
+
+def is_deliberate(program: Program, raised: Raised) -> bool:
+    """Whether the error comes from a ``raise`` or an ``assert`` of the engine, so that it names a reason.
+
+    A name that is not found or a call that does not fit may as well be this reader's own error:
+    not everything that a deployment has is there when values are followed.
+    """
+    place = raised.stack[-1] if raised.stack else None
+    module = program.module_at(place.path) if place is not None else None
+    if place is None or module is None:
+        return False
+    words = module.file.source.split(b"\n")[place.line - 1].split(maxsplit=1)
+    return bool(words) and words[0] in DELIBERATE
+
+
+def stopped(program: Program, raised: Raised, what: str) -> Outcome:
+    """``Refused`` for an error that the engine raises on purpose; else ``NotKnown``: ``what`` ended in it."""
+    if is_deliberate(program, raised):
+        return Refused(str(raised))
+    return NotKnown(f"{what} ended in {raised}")
+
+
+def raised_before(
+    interp: Interpreter, function: FunctionValue, call: Node, name: str, receiver: Value, supply: lazy.Supply
+) -> Told | None:
+    """The answer where a ``raise`` above a call, under a condition on the variable ``name``, stops the
+    engine before it gets there; None where none does."""
+    for node in _raises(function, call, name):
+        reached = lazy.reached(interp, function, node, receiver, supply)
+        if reached is not False:
+            step = Step(function.module.place(node), "stops with an error")
+            said = " ".join(text(node).removeprefix("raise").split())
+            outcome = Refused(said) if reached else NotKnown(f"whether the engine stops with {said}")
+            return Told(outcome=outcome, steps=(step,))
+    return None
+
+
+def _raises(function: FunctionValue, call: Node, name: str) -> Iterator[Node]:
+    for node in descendants(field(function.node, "body"), "raise_statement"):
+        around = enclosing(node, "if_statement")
+        if node.start_byte >= call.start_byte or around is None:
+            continue
+        condition = field(around, "condition")
+        names = {text(n) for n in (condition, *descendants(condition, "identifier"))}
+        if name in names:
+            yield node

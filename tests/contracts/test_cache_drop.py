@@ -1,0 +1,103 @@
+"""``cache-drop``: the chain from a predicate over the scheduler to the coordinator's groups."""
+
+import pytest
+
+from investigator.contracts.cache_drop import CONTRACT
+from investigator.contracts.contract import Sides, judge
+from investigator.model import Answer, Known, Role, Verdict
+from tests.support import mini_vllm as mini
+from tests.support.miniature_vllm import checkpoint
+
+
+@pytest.mark.parametrize(
+    ("shapes", "verdict", "why"),
+    [
+        (
+            {"drop": "eagle"},
+            Verdict.BROKEN,
+            "the last matched block of every group is dropped on every prefix-cache hit"
+            " (prefix caching is on by default)",
+        ),
+        ({"drop": "own"}, Verdict.HONOURED, "no KV-cache group drops its last matched block"),
+        ({"drop": "property"}, Verdict.HONOURED, "no KV-cache group drops its last matched block"),
+        # The flag is set, and nothing comes of it: no group is flagged and there is no fallback.
+        (
+            {"drop": "eagle", "fallback": "none"},
+            Verdict.HONOURED,
+            "no KV-cache group drops its last matched block",
+        ),
+        # Marking the drafter's group looks like the repair; its block is dropped all the same.
+        (
+            {"drop": "own", "annotates": "the-drafter"},
+            Verdict.BROKEN,
+            "the last matched block of the group 'draft attention' is dropped on every prefix-cache hit"
+            " (prefix caching is on by default)",
+        ),
+    ],
+    ids=lambda value: "-".join(value.values()) if isinstance(value, dict) else None,
+)
+def test_which_groups_drop_a_block(shapes, verdict, why) -> None:
+    found = mini.finding("cache-drop", None, **shapes)
+
+    assert (found.verdict, found.why) == (verdict, why)
+
+
+def test_the_evidence_is_the_chain() -> None:
+    found = mini.finding("cache-drop", None, drop="eagle")
+
+    engine = [item for item in found.evidence if item.source == "vllm"]
+    assert [(item.path, item.quote.strip()) for item in engine] == [
+        (mini.SPECULATIVE_FILE, 'return self.method in ("eagle", "eagle3", "dflash")'),
+        (mini.SCHEDULER_FILE, "use_eagle=self.drop_last,"),
+        (mini.COORDINATOR_FILE, "if use_eagle and not self.eagle_group_ids:"),
+    ] or [item.path for item in engine] == [
+        mini.SPECULATIVE_FILE,
+        mini.SCHEDULER_FILE,
+        mini.COORDINATOR_FILE,
+    ]
+    assert engine[-1].role == "the coordinator flags every group"
+
+
+@pytest.mark.parametrize(("caching", "live"), [("on", True), ("off", False)])
+def test_a_fault_may_sleep_until_caching_is_switched_on(caching: str, live: bool) -> None:
+    found = mini.finding("cache-drop", None, drop="eagle", caching=caching)
+
+    assert found.verdict is Verdict.BROKEN
+    assert found.live is live
+    assert f"prefix caching is {caching} by default" in found.why
+
+
+def test_a_flag_that_the_weights_decide_is_unknown() -> None:
+    found = mini.finding("cache-drop", None, drop="asks-the-weights")
+
+    assert found.verdict is Verdict.UNKNOWN
+
+
+def test_a_predicate_hidden_behind_a_switch() -> None:
+    """The switch is off by default; on, it wins over the predicate."""
+    files = mini.texts(drop="property")
+    files[mini.SPECULATIVE_FILE] = files[mini.SPECULATIVE_FILE].replace(
+        "return self.use_eagle() and not self.writes_from_target", "return self.use_eagle()"
+    )
+    switched = {
+        **files,
+        mini.SPECULATIVE_FILE: files[mini.SPECULATIVE_FILE].replace("bool = False", "bool = True"),
+    }
+
+    assert mini.finding("cache-drop", None, files=mini.tree_of(files)).verdict is Verdict.BROKEN
+    assert mini.finding("cache-drop", None, files=mini.tree_of(switched)).verdict is Verdict.HONOURED
+
+
+def test_a_method_that_the_rule_fits_needs_no_promise() -> None:
+    eagle = checkpoint(architectures=["LlamaForCausalLMEagle3"], dflash_config=None)
+    sides = Sides(
+        checkpoint=None,
+        references=(),
+        engine=Answer(
+            contract="cache-drop", role=Role.ENGINE, agent="vllm", source="vllm", outcome=Known(["target"])
+        ),
+        facts=eagle,
+    )
+
+    assert eagle.method == "eagle3"
+    assert judge(CONTRACT, sides).verdict is Verdict.NOT_APPLICABLE
