@@ -15,6 +15,7 @@ from investigator.reports.markdown import seconds
 
 if TYPE_CHECKING:
     from jinja2 import Template
+    from pygments.lexer import Lexer
 
     from investigator.reports.triage_section import Opening
 
@@ -52,15 +53,13 @@ def fragment(name: str, **parts: object) -> str:
 def highlighted(evidence: Evidence) -> Markup:
     """The quoted lines, numbered, with Python's syntax marked by classes."""
     import pygments
-    from pygments.formatters import HtmlFormatter
-    from pygments.lexers import get_lexer_by_name
+    from pygments.formatters.html import HtmlFormatter
 
     name = (
         "python" if evidence.path.endswith(".py") else "json" if evidence.path.endswith(".json") else "text"
     )
-    lexer = get_lexer_by_name(name, stripnl=False, ensurenl=True)
     code = escape.visible(evidence.quote, lines=True)
-    marked = pygments.highlight(code, lexer, HtmlFormatter(nowrap=True)).rstrip("\n").split("\n")
+    marked = pygments.highlight(code, _lexer(name), HtmlFormatter(nowrap=True)).rstrip("\n").split("\n")
     numbered = (
         Markup('<span class="no">{}</span> {}').format(evidence.line + offset, Markup(line))  # noqa: S704
         for offset, line in enumerate(marked)  # escaped by the formatter
@@ -85,6 +84,13 @@ def _hash(text: str) -> str:
 
 def _asset(name: str) -> str:
     return (resources.files("investigator.reports") / "templates" / name).read_text(encoding="utf-8")
+
+
+@cache
+def _lexer(name: str) -> "Lexer":
+    from pygments.lexers import get_lexer_by_name
+
+    return get_lexer_by_name(name, stripnl=False, ensurenl=True)
 
 
 @cache

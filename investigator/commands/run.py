@@ -87,7 +87,6 @@ def command(
         return _print_plan(settings)
 
     from investigator.baseline import read_baseline, with_accepted
-    from investigator.commands.symptom import read
     from investigator.conduct import conduct
     from investigator.log import EventLog
     from investigator.reports.live import show_progress
@@ -95,8 +94,11 @@ def command(
 
     known = read_baseline(baseline) if baseline else None
     _, talk = consoles(settings)
-    seen = read(symptom, case, given_options()) if symptom else None
-    if seen is not None:
+    seen: "Seen | None" = None
+    if symptom:
+        from investigator.commands.symptom import read
+
+        seen = read(symptom, case, given_options())
         case = seen.case
         for note in seen.notes:
             talk.print(visible(f"symptom: {note}"), soft_wrap=True)
