@@ -11,6 +11,7 @@ from investigator.contracts import (
     layer_types,
     lookahead,
     mask_token,
+    rope,
     silent_default,
     target_capture,
     target_layer_offset,
@@ -33,6 +34,7 @@ CONTRACTS: tuple[Contract, ...] = (
     vocab_mapping.CONTRACT,
     embedding_scale.CONTRACT,
     head_sharing.CONTRACT,
+    rope.CONTRACT,
 )
 
 

@@ -30,6 +30,7 @@ from investigator.model import Known, NotKnown
 from investigator.references.block import query_tokens
 from investigator.references.draft_model import build
 from investigator.references.head import draft_head
+from investigator.references.rotation import rotation
 
 
 @dataclass(frozen=True)
@@ -187,6 +188,7 @@ QUESTIONS: dict[str, Callable[[Program, Checkpoint], Told]] = {
     "lookahead": query_tokens,
     "kv-retention": _retention,
     "head-sharing": draft_head,
+    "rope": rotation,
     "target-capture": _offset,
     "config-coverage": _keys,
 }

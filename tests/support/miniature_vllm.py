@@ -66,10 +66,15 @@ class Attention:
             self.sliding_window = cache_config.sliding_window
         self.layer_name = prefix
 """,
+    "vllm/model_executor/layers/rotary_embedding/__init__.py": """\
+def get_rope(head_size, max_position, is_neox_style=True, rope_parameters=None):
+    raise NotImplementedError
+""",
     "vllm/model_executor/models/mini_draft.py": """\
 from torch import nn
 
 from vllm.model_executor.layers.attention.attention import Attention
+from vllm.model_executor.layers.rotary_embedding import get_rope
 
 
 def layer_is_causal(config, i):
@@ -83,6 +88,7 @@ def some_layer_is_not_causal(config):
 
 class MiniAttention(nn.Module):
     def __init__(self, config, i, prefix):
+        self.rotary_emb = get_rope(8, 1024, rope_parameters=config.rope_parameters)
         sliding = config.layer_types[i] == "sliding_attention"
         window = config.sliding_window if sliding else None
         self.attn = Attention(config.num_attention_heads, 8, per_layer_sliding_window=window, prefix=prefix)
@@ -130,10 +136,16 @@ class SupportsMultiModal:
     def get_language_model(self):
         return self.the_part_that_was_marked()
 """,
+    "vllm/model_executor/models/utils.py": """\
+def make_layers(count, layer_fn, prefix):
+    raise NotImplementedError
+""",
     "vllm/model_executor/models/mini_target.py": """\
 from torch import nn
 
+from vllm.model_executor.layers.rotary_embedding import get_rope
 from vllm.model_executor.models.interfaces import SupportsMultiModal
+from vllm.model_executor.models.utils import make_layers
 
 
 class Head(nn.Module):
@@ -146,11 +158,33 @@ class Head(nn.Module):
         return self
 
 
+class TargetAttention(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.rotary_emb = get_rope(8, 1024)
+
+
+class TargetLayer(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.self_attn = TargetAttention(config)
+
+
+class TargetModel(nn.Module):
+    def __init__(self, vllm_config):
+        super().__init__()
+        config = vllm_config.model_config.hf_text_config
+        self.embed_tokens = nn.Embedding(config.vocab_size, config.hidden_size)
+        self.start, self.end, self.layers = make_layers(
+            config.num_hidden_layers, lambda prefix: TargetLayer(config), prefix="layers"
+        )
+
+
 class MiniTargetForCausalLM(nn.Module):
     def __init__(self, *, vllm_config, prefix=""):
         super().__init__()
         config = vllm_config.model_config.hf_text_config
-        self.model = nn.Module()
+        self.model = TargetModel(vllm_config)
         self.lm_head = Head(config)
         if config.tie_word_embeddings:
             self.lm_head = self.lm_head.tie_weights(self.model.embed_tokens)
@@ -235,6 +269,7 @@ DRAFT: dict[str, Json] = {
     "num_hidden_layers": 3,
     "num_key_value_heads": 2,
     "num_target_layers": 6,
+    "rope_theta": 10000,
     "sliding_window": 8,
     "use_sliding_window": True,
     "vocab_size": 64,

@@ -30,6 +30,7 @@ from investigator.code.values import (
 )
 from investigator.engines.interface import Step, Told
 from investigator.engines.vllm import draft_layers, drafter
+from investigator.engines.vllm.refusal import is_deliberate
 from investigator.engines.vllm.world import ASSUMPTIONS, Session, World
 from investigator.model import Known, NotKnown, Outcome, Refused, Runner
 
@@ -40,8 +41,6 @@ SET_GROUPS = "set_attn"
 """V2: the method that tells a drafter which KV-cache groups there are."""
 BACKENDS = "init_attn_backend"
 """V2: the function that sorts each group's layers by attention backend."""
-ON_PURPOSE = ("AssertionError", "NotImplementedError", "RuntimeError", "ValueError")
-"""Errors by which an engine refuses a case."""
 FIRST_DRAFT_GROUP = 1
 """The draft layers' KV-cache groups come after the target's."""
 KERNEL_NOTE = (
@@ -149,7 +148,7 @@ def _followed(draft: draft_layers.Draft, windows: list[Value]) -> _Found:
     try:
         _set_groups(session, proposer, draft, windows)
     except Raised as raised:
-        if raised.error.name not in ON_PURPOSE:
+        if not is_deliberate(interp.program, raised):
             raise
         return _Found(Refused(str(raised)), (Step(raised.stack[-1], "stops with an error"),))
     missing = None

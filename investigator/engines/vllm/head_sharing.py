@@ -22,9 +22,9 @@ from investigator.code.values import (
     find_unknown,
 )
 from investigator.engines.interface import Step, Told
-from investigator.engines.vllm import draft_layers, drafter, target_layers
+from investigator.engines.vllm import draft_layers, drafter, runners, target_layers
 from investigator.engines.vllm.world import ASSUMPTIONS, Session, World
-from investigator.model import Known, NotKnown, Outcome, Runner, Unsupported
+from investigator.model import Known, NotKnown, Outcome, Runner
 
 LOAD = "load_model"
 GET = "get_model"
@@ -43,9 +43,8 @@ class _Head:
 
 def head(world: World, runner: Runner) -> Told:
     """``Known("target")`` or ``Known("draft")``: whose head the draft's logits come from."""
-    stopped = draft_layers.turned_away(world, runner)
-    if stopped is not None and isinstance(stopped.outcome, Unsupported):
-        return stopped
+    if (refused := runners.unsupported(world, runner)) is not None:
+        return refused
     found = deepen(lambda follow: _head(world.all_full(), runner, follow), lambda found: found.missing)
     return Told(outcome=found.outcome, steps=found.steps, assumptions=ASSUMPTIONS)
 

@@ -119,6 +119,8 @@ class Session:
         )
         text = self.target_config.attributes.get("text_config")
         self.target_text_config = text if isinstance(text, Instance) else self.target_config
+        for config in (self.draft_config, self.target_text_config):
+            _gather_rope(config)
         self.vllm_config = self._vllm_config()
         interp.natives["get_current_vllm_config"] = lambda *_: self.vllm_config
         interp.natives["ModelConfig.get_vocab_size"] = lambda *_: self._target_vocabulary()
@@ -306,6 +308,16 @@ def config_object(values: Mapping[str, Value], label: str, complete: bool) -> In
         else:
             attributes[key] = _traced(value, f"{label}.{key}")
     return Instance(None, attributes, complete=complete, label=label)
+
+
+def _gather_rope(config: Instance) -> None:
+    """``rope_parameters`` as Transformers makes it of the flat keys, before an engine sees it."""
+    attributes = config.attributes
+    if attributes.get("rope_parameters") is None and attributes.get("rope_theta") is not None:
+        scaling = attributes.get("rope_scaling")
+        made = {"rope_type": "default", **(scaling if isinstance(scaling, dict) else {})}
+        label = f"{config.label}.rope_parameters"
+        attributes["rope_parameters"] = _traced({**made, "rope_theta": attributes["rope_theta"]}, label)
 
 
 def _traced(value: Value, label: str) -> Value:

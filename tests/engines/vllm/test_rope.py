@@ -1,0 +1,136 @@
+"""How the draft layers rotate, followed through the loading of the draft model."""
+
+import pytest
+
+from investigator.checkpoint import Checkpoint
+from investigator.engines.vllm.rope import rotation
+from investigator.model import Json, Known, NotKnown, Runner
+from tests.support.miniature_vllm import DRAFT_MODEL, RUNNERS, TARGET_MODEL, checkpoint, world
+
+DRAFT_PATH = "vllm/model_executor/models/mini_draft.py"
+TARGET_PATH = "vllm/model_executor/models/mini_target.py"
+LOADER = "def get_model(vllm_config):\n    return make(vllm_config)\n"
+DRAFTER = """\
+from vllm.model_executor.model_loader import get_model
+
+
+def layout_of(target_model):
+    language_model = (
+        target_model.get_language_model() if hasattr(target_model, "get_language_model") else target_model
+    )
+    for module in language_model.modules():
+        style = getattr(module, "is_neox_style", None)
+        if isinstance(style, bool):
+            return style
+    return None
+
+
+class {name}:
+    def __init__(self, vllm_config, runner=None):
+        self.vllm_config = vllm_config
+        self.config = vllm_config.speculative_config.draft_model_config.hf_config
+
+    def propose(self, batch):
+        return self.model(batch)
+
+    def load_model(self, target_model):
+{before}
+        self.model = get_model(vllm_config=self.vllm_config)
+"""
+LEFT_ALONE = "        style = None"
+OVERWRITTEN = """\
+        style = layout_of(target_model)
+        if style is not None:
+            self.config.is_neox_style = style"""
+MADE_PLAIN = "get_rope(8, 1024, rope_parameters=config.rope_parameters)"
+FROM_CONFIG = """get_rope(
+            8, 1024,
+            is_neox_style=getattr(config, "is_neox_style", True), rope_parameters=config.rope_parameters,
+        )"""
+BY_POSITION = "get_rope(8, 1024, False, config.rope_parameters)"
+MADE_BY_TARGET = "get_rope(8, 1024)"
+IN_PAIRS = "get_rope(8, 1024, is_neox_style=False)"
+
+
+def engine(made: str, before: str = LEFT_ALONE, target: str = MADE_BY_TARGET) -> dict[str, str]:
+    files = {
+        **RUNNERS,
+        **DRAFT_MODEL,
+        **TARGET_MODEL,
+        "vllm/model_executor/model_loader.py": LOADER,
+        "vllm/v1/spec_decode/block.py": DRAFTER.format(name="BlockProposer", before=before),
+        "vllm/v1/worker/gpu/spec_decode/block.py": DRAFTER.format(name="BlockSpeculator", before=before),
+    }
+    files[DRAFT_PATH] = files[DRAFT_PATH].replace(MADE_PLAIN, made)
+    files[TARGET_PATH] = files[TARGET_PATH].replace(MADE_BY_TARGET, target)
+    return files
+
+
+def rotates(layout: str | None, whose: str = "draft", theta: Json = 10000) -> Known:
+    return Known({"layout": layout, "theta": theta, "from": whose})
+
+
+@pytest.mark.parametrize("runner", list(Runner))
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        (engine(MADE_PLAIN), rotates("halves")),
+        (engine(FROM_CONFIG), rotates("halves")),
+        (engine(BY_POSITION), rotates("pairs")),
+        (engine(FROM_CONFIG, OVERWRITTEN), rotates("halves", "target")),
+        (engine(FROM_CONFIG, OVERWRITTEN, IN_PAIRS), rotates("pairs", "target")),
+        # Written over, and never read.
+        (engine(MADE_PLAIN, OVERWRITTEN, IN_PAIRS), rotates("halves")),
+    ],
+    ids=["default", "key", "by position", "overwritten", "overwritten with pairs", "overwritten, unread"],
+)
+def test_the_draft_layers_layout(files: dict[str, str], expected: Known, runner: Runner) -> None:
+    assert rotation(world(files), runner).outcome == expected
+
+
+def test_a_wrapped_targets_layout_is_its_language_models() -> None:
+    found = rotation(world(engine(FROM_CONFIG, OVERWRITTEN, IN_PAIRS), checkpoint("MiniPictures")), Runner.V2)
+
+    assert found.outcome == rotates("pairs", "target")
+
+
+def test_a_target_whose_layout_is_not_seen_leaves_it_open() -> None:
+    files = engine(FROM_CONFIG, OVERWRITTEN, "get_rope(8, 1024, config.rotates_so)")
+
+    assert rotation(world(files), Runner.V2).outcome == rotates(None, "target")
+
+
+@pytest.mark.parametrize(
+    ("case", "theta"),
+    [
+        (checkpoint(rope_theta=5000), 5000),
+        (checkpoint(rope_theta=None, rope_parameters={"rope_type": "default", "rope_theta": 7000}), 7000),
+    ],
+    ids=["flat", "nested"],
+)
+def test_the_base_comes_from_either_layout_of_the_config(case: Checkpoint, theta: int) -> None:
+    assert rotation(world(engine(MADE_PLAIN), case), Runner.V2).outcome == rotates("halves", theta=theta)
+
+
+def test_the_checkpoints_own_layout_is_kept_where_nobody_overwrites_it() -> None:
+    case = checkpoint(is_neox_style=False)
+
+    assert rotation(world(engine(FROM_CONFIG), case), Runner.V2).outcome == rotates("pairs")
+    assert rotation(world(engine(FROM_CONFIG, OVERWRITTEN), case), Runner.V2).outcome == rotates(
+        "halves", "target"
+    )
+
+
+def test_a_layout_that_nothing_decides_is_not_known() -> None:
+    made = "get_rope(8, 1024, is_neox_style=prefix.says, rope_parameters=config.rope_parameters)"
+
+    assert isinstance(rotation(world(engine(made)), Runner.V2).outcome, NotKnown)
+
+
+def test_the_steps_show_who_writes_over_the_layout() -> None:
+    files = engine(FROM_CONFIG, OVERWRITTEN)
+
+    first = rotation(world(files), Runner.V2).steps[0]
+
+    line = files[first.place.path].splitlines()[first.place.line - 1]
+    assert line.strip() == "self.config.is_neox_style = style"
