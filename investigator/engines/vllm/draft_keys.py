@@ -16,7 +16,7 @@ from investigator.code.values import (
 )
 from investigator.engines.finding import mentions
 from investigator.engines.interface import Step, Told
-from investigator.engines.vllm import draft_layers, roles, runners, target_layers
+from investigator.engines.vllm import draft_layers, drafter, roles, runners, target_layers
 from investigator.engines.vllm.refusal import stopped
 from investigator.engines.vllm.world import ASSUMPTIONS, Session, World
 from investigator.model import Known, NotKnown, Refused, Runner
@@ -60,11 +60,11 @@ def _mask_functions(session: Session, runner: Runner) -> Iterator[FunctionValue]
     hint = PROPOSER if runner is Runner.V1 else SPECULATOR
     needles = [f'"{MASK}"', STORED]
     modules = [
-        m for m in session.interp.program.mentioning(needles, [hint]) if target_layers.belongs(m, runner)
+        m for m in session.interp.program.mentioning(needles, [hint]) if drafter.belongs(session, m, runner)
     ]
     if not modules:
         everywhere = session.interp.program.search(needles)
-        modules = [m for m in everywhere if target_layers.belongs(m, runner)]
+        modules = [m for m in everywhere if drafter.belongs(session, m, runner)]
     for module in modules:
         for function in roles.functions(session.interp, module):
             if not mentions(function.node, MASK):

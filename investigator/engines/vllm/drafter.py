@@ -10,13 +10,17 @@ from dataclasses import replace
 
 from investigator.code import classes, lazy
 from investigator.code.interpreter import Frame, Interpreter
+from investigator.code.program import Module, Program
 from investigator.code.syntax import descendants, field, text
 from investigator.code.values import ClassValue, FunctionValue, Instance, Unknown, Value, find_unknown
 from investigator.engines.vllm import roles
-from investigator.engines.vllm.world import Session
+from investigator.engines.vllm.world import Session, World
+from investigator.model import Runner
 
 WORKER = "vllm/v1/worker/gpu_worker.py"
 MULTIMODAL = "vllm/config/multimodal.py"
+SECOND_PACKAGE = "vllm/v1/worker/gpu/"
+"""Where the second runner's package is when the worker does not tell."""
 RUNNER = "model_runner"
 PROPOSE = "propose"
 RUNS = "execute_model"
@@ -49,6 +53,22 @@ def model_runner(session: Session) -> Value:
                 value.label = "model runner"
                 return value
     return value
+
+
+def belongs(session: Session, module: Module, runner: Runner) -> bool:
+    """Whether a module is part of a runner: the second one has a package of its own."""
+    package = session.interp.program.shared(
+        "second package", lambda program: _package(session.world, program)
+    )
+    return module.path.startswith(package) is (runner is Runner.V2)
+
+
+def _package(world: World, program: Program) -> str:
+    """The folder of the class that the worker makes its second runner of, with a slash behind."""
+    made = model_runner(replace(world, program=program).start(Runner.V2))
+    if isinstance(made, Instance) and made.cls is not None:
+        return made.cls.module.path.rpartition("/")[0] + "/"
+    return SECOND_PACKAGE
 
 
 def drafter(session: Session) -> Value:

@@ -16,7 +16,6 @@ from investigator.code import classes, lazy
 from investigator.code.follow import deepen
 from investigator.code.interpreter import Interpreter
 from investigator.code.local_bindings import parameters_of
-from investigator.code.program import Module
 from investigator.code.syntax import Place, descendants, field, named, text
 from investigator.code.trace import Event, Happening
 from investigator.code.values import (
@@ -30,7 +29,7 @@ from investigator.code.values import (
     find_unknown,
 )
 from investigator.engines.interface import Step, Told
-from investigator.engines.vllm import roles, runners
+from investigator.engines.vllm import drafter, roles, runners
 from investigator.engines.vllm.refusal import stopped
 from investigator.engines.vllm.states import Layer, Norm, Positions, State
 from investigator.engines.vllm.world import ASSUMPTIONS, Session, World, target_architectures
@@ -41,7 +40,6 @@ HINTS = {
     Runner.V1: "vllm/v1/worker/gpu_model_runner.py",
     Runner.V2: "vllm/v1/worker/gpu/spec_decode/eagle/eagle3_utils.py",
 }
-V2_ROOT = "vllm/v1/worker/gpu/"
 
 
 @dataclass(frozen=True)
@@ -151,22 +149,14 @@ def setter_calls(session: Session, runner: Runner) -> Iterator[tuple[FunctionVal
     """Where this runner's code hands layer numbers to the target."""
     interp = session.interp
     modules = interp.program.mentioning([f".{SETTER}("], [HINTS[runner]])
-    modules = [m for m in modules if belongs(m, runner)] or [
-        m for m in interp.program.mentioning([f".{SETTER}("], ()) if belongs(m, runner)
+    modules = [m for m in modules if drafter.belongs(session, m, runner)] or [
+        m for m in interp.program.mentioning([f".{SETTER}("], ()) if drafter.belongs(session, m, runner)
     ]
     for module in modules:
         for function in roles.functions(interp, module):
             for call in roles.calls(function, SETTER):
                 if function.name != SETTER and named(field(call, "arguments")):
                     yield function, call
-
-
-def belongs(module: Module, runner: Runner) -> bool:
-    """Whether a module is part of this runner: the V2 runner has a package of its own, next
-    to the V1 runner's module."""
-    if "/model_executor/" in module.path or "/models/" in module.path:
-        return False
-    return module.path.startswith(V2_ROOT) is (runner is Runner.V2)
 
 
 # -- second hop: layer numbers to captured streams -------------------------------------
