@@ -17,6 +17,7 @@ from investigator.model import (
     NotChecked,
     Patch,
     PullRequest,
+    Remedy,
     Runner,
 )
 from investigator.remedies import with_remedies
@@ -42,6 +43,10 @@ class Repairs:
     not_checked: tuple[NotChecked, ...] = ()
     proofs: Mapping[str, Json] = field(default_factory=dict)
     """What was checked beyond each patch alone: order, pairs, all together."""
+    settings: Mapping[str, tuple[Remedy, ...]] = field(default_factory=dict)
+    """Settings that avoid a fault, by its question (``contract/runner``, or ``contract``)."""
+    detours: tuple[Mapping[str, Json], ...] = ()
+    """Whole commands that serve around faults: :class:`investigator.patches.detours.Detour`."""
 
 
 Judge = Callable[[Case, Gathered], Judgement]
@@ -98,13 +103,15 @@ def conduct(
         sources=gathered.sources,
         agents=gathered.reports,
         answers=gathered.answers,
-        findings=with_remedies(judgement.findings, judgement.pull_requests, repairs.patches),
+        findings=with_remedies(
+            judgement.findings, judgement.pull_requests, repairs.patches, repairs.settings
+        ),
         pull_requests=judgement.pull_requests,
         patches=repairs.patches,
         not_checked=gathered.not_checked + repairs.not_checked,
         command=command,
         tool_version=investigator.__version__,
-        extra={"quotes_read_again": quotes, "patch_series": repairs.proofs},
+        extra={"quotes_read_again": quotes, "patch_series": repairs.proofs, "detours": repairs.detours},
     )
     sink(_finished("run", begun))
     return Conducted(investigation=investigation, interrupted=interrupted)

@@ -11,12 +11,12 @@ from typing import Any
 
 from investigator.conduct import Repairs
 from investigator.engines.remembered import READING_ROOMS, Records, code_of
-from investigator.model import Json, NotChecked, Patch, PatchProof
+from investigator.model import Json, NotChecked, Patch, PatchProof, Remedy, RemedyKind
 from investigator.sources.interface import Tree
 from investigator.sources.watched_tree import WatchedTree, is_as_seen
 
 KIND = "repairs"
-ROOMS = (*READING_ROOMS, "patches", "synthesizer.py")
+ROOMS = (*READING_ROOMS, "patches", "remedies.py", "repairing.py", "synthesizer.py")
 """The modules that decide patches and their proofs."""
 
 
@@ -43,6 +43,10 @@ def _json(made: Repairs) -> Json:
         "patches": [asdict(patch) for patch in made.patches],
         "not_checked": [asdict(item) for item in made.not_checked],
         "proofs": dict(made.proofs),
+        "settings": {
+            question: [asdict(remedy) for remedy in found] for question, found in made.settings.items()
+        },
+        "detours": [dict(detour) for detour in made.detours],
     }
 
 
@@ -58,14 +62,22 @@ def _read(record: Json | None, tree: Tree) -> Repairs | None:
             patches=tuple(_patch(row) for row in rows["patches"]),
             not_checked=tuple(NotChecked(**row) for row in rows["not_checked"]),
             proofs=rows["proofs"],
+            settings={
+                question: tuple(_remedy(row) for row in found) for question, found in rows["settings"].items()
+            },
+            detours=tuple(rows["detours"]),
         )
-    except (AssertionError, KeyError, TypeError):
+    except (AssertionError, AttributeError, KeyError, TypeError, ValueError):
         return None
 
 
 def _patch(row: Mapping[str, Any]) -> Patch:
     proof = PatchProof(**_tupled(row["proof"]))
     return Patch(**{**_tupled(row), "proof": proof})
+
+
+def _remedy(row: Mapping[str, Any]) -> Remedy:
+    return Remedy(**{**row, "kind": RemedyKind(row["kind"])})
 
 
 def _tupled(row: Mapping[str, Any]) -> dict[str, Any]:

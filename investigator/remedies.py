@@ -1,7 +1,8 @@
-"""What can be done about a finding: the patches that were proven and the pull requests that repair it."""
+"""What can be done about a finding: proven patches, settings that avoid it, pull requests that repair it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 from investigator.model import (
     Finding,
@@ -15,16 +16,24 @@ from investigator.model import (
 
 TO_REPAIR = (Verdict.BROKEN, Verdict.PARTIAL, Verdict.REFUSED)
 
+Settings = Mapping[str, Sequence[Remedy]]
+"""Settings that avoid a fault, by its question: ``contract/runner``, or ``contract``."""
+
+NO_SETTINGS: Settings = MappingProxyType({})
+
 
 def with_remedies(
-    findings: Sequence[Finding], pull_requests: Sequence[PullRequest], patches: Sequence[Patch]
+    findings: Sequence[Finding],
+    pull_requests: Sequence[PullRequest],
+    patches: Sequence[Patch] = (),
+    settings: Settings = NO_SETTINGS,
 ) -> tuple[Finding, ...]:
-    """The findings, each with what repairs it: patches first, then what it had, then pull requests."""
-    return tuple(_with_remedies(finding, pull_requests, patches) for finding in findings)
+    """The findings, each with what repairs it: patches, what it had, settings, pull requests."""
+    return tuple(_with_remedies(finding, pull_requests, patches, settings) for finding in findings)
 
 
 def _with_remedies(
-    finding: Finding, pull_requests: Sequence[PullRequest], patches: Sequence[Patch]
+    finding: Finding, pull_requests: Sequence[PullRequest], patches: Sequence[Patch], settings: Settings
 ) -> Finding:
     if finding.verdict not in TO_REPAIR:
         return finding
@@ -39,7 +48,8 @@ def _with_remedies(
         for request in pull_requests
         if finding.contract in request.repairs and not request.contained
     ]
-    return replace(finding, remedies=(*repairs, *finding.remedies, *requests))
+    around = settings.get(here, ())
+    return replace(finding, remedies=(*repairs, *finding.remedies, *around, *requests))
 
 
 def _effect(request: PullRequest) -> str:

@@ -35,9 +35,7 @@ def usable(settings: Iterable[Setting], findings: Sequence[Finding]) -> tuple[Se
     return tuple(s for s in settings if _target(s) is None or _target(s) not in stopped)
 
 
-def remedies_of(
-    settings: Sequence[Setting], findings: Sequence[Finding]
-) -> Mapping[str, tuple[Remedy, ...]]:
+def remedies_of(settings: Sequence[Setting], findings: Sequence[Finding]) -> Mapping[str, tuple[Remedy, ...]]:
     """What the settings do about each faulty question (``contract`` or ``contract/runner``)."""
     return {
         name((finding.contract, finding.runner)): tuple(

@@ -5,7 +5,7 @@ import pytest
 from investigator.conduct import Repairs
 from investigator.engines.remembered import NoRecords
 from investigator.kept_repairs import kept
-from investigator.model import Json, NotChecked
+from investigator.model import Json, NotChecked, Remedy, RemedyKind
 from investigator.sources.interface import Tree
 from tests.engines.test_remembered import Shelf
 from tests.support.builders import TextTree, patch, source
@@ -24,6 +24,8 @@ class Workshop:
             patches=(patch(text=tree.read("vllm/a.py").decode()),),
             not_checked=self.not_checked,
             proofs={"order": {"0001-shift.patch": ["0002-drop.patch"]}, "together": None},
+            settings={"rope": (Remedy(kind=RemedyKind.SETTING, ref="--flag", effect="avoids it"),)},
+            detours=({"command": "vllm serve x --flag", "avoids": ["rope"]},),
         )
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from investigator.model import RemedyKind, Runner, Verdict
+from investigator.model import Remedy, RemedyKind, Runner, Verdict
 from investigator.remedies import with_remedies
 from tests.support import builders
 
@@ -22,6 +22,19 @@ def test_a_proven_patch_comes_first_and_a_pull_request_last():
     assert [remedy.kind for remedy in found.remedies] == ["patch", "release", "patch", "pull-request"]
     assert found.remedies[0].ref == "patches/0001-shift.patch"
     assert found.remedies[-1].effect == "merged 2026-05-20: adds one"
+
+
+def test_a_setting_comes_before_a_pull_request_and_is_for_its_own_question():
+    bare = builders.finding(remedies=())
+    request = replace(REQUEST, repairs=("target-layer-offset",))
+    flag = Remedy(kind=RemedyKind.SETTING, ref="--flag", effect="avoids it")
+
+    def found(question):
+        (finding,) = with_remedies([bare], [request], settings={question: [flag]})
+        return [remedy.ref for remedy in finding.remedies]
+
+    assert found("target-layer-offset/v1") == ["--flag", REQUEST.ref]
+    assert found("target-layer-offset/v2") == [REQUEST.ref]
 
 
 def test_a_patch_is_for_the_runner_that_it_was_proven_on():

@@ -29,6 +29,7 @@ LAYERS = (
     {"run"},
     {"conduct"},
     {"reports", "kept_repairs"},
+    {"repairing"},
     {"team", "timeline"},
     {"api"},
     {"commands"},
