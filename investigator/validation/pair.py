@@ -71,7 +71,7 @@ def resolve_pair(text: str, cache: Path, *, train: Callable[[PairSpec, Path], No
         folder = cache / f"tiny-{spec_hash(TINY)}"
         if train is not None and not (folder / "draft" / "config.json").is_file():
             train(TINY, folder)
-        return _own(TINY, text, folder / "target", folder / "draft", prompts=48)
+        return _own(TINY, text, folder / "target", folder / "draft", prompts=64)
     target, comma, draft_text = text.partition(",")
     if not comma or not target or not draft_text:
         raise UsageError(
@@ -81,7 +81,7 @@ def resolve_pair(text: str, cache: Path, *, train: Callable[[PairSpec, Path], No
     if all(here):
         known = next((spec for spec in SPECS.values() if _is(spec, Path(draft_text))), None)
         if known is not None:
-            return _own(known, Path(draft_text).parent.name, Path(target), Path(draft_text), prompts=48)
+            return _own(known, Path(draft_text).parent.name, Path(target), Path(draft_text), prompts=64)
         return Pair(name=Path(draft_text).name, target=target, draft=draft_text, local=True)
     if any(here) or any(part.count("/") != 1 or part.startswith((".", "/")) for part in (target, draft_text)):
         raise UsageError(

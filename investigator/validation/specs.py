@@ -108,7 +108,7 @@ MICRO_FULL = replace(MICRO, name="micro-full", windows=(None,), draft_steps=1700
 TINY = PairSpec(
     name="tiny", vocabulary=2048, hidden=256, heads=4, kv_heads=2, head_dim=64, intermediate=768,
     target_layers=8, windows=(16, 16, 16, 16, None), target_layer_ids=(1, 2, 3, 4, 5), block_size=8,
-    sequence=1280, batch=32, prompt_tokens=1000, new_tokens=256, target_steps=1900, draft_steps=2200,
+    sequence=1280, batch=32, prompt_tokens=1000, new_tokens=64, target_steps=1900, draft_steps=2200,
 )  # fmt: skip
 
 SPECS: Mapping[str, PairSpec] = {spec.name: spec for spec in (MICRO, MICRO_FULL, TINY)}
