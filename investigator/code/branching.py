@@ -1,26 +1,41 @@
-"""Undecided conditions: follow both sides, undo the first before the second, join.
+"""Undecided conditions: follow every side, undo each before the next, join.
 
-A side that raises is left out and noted as an assumption (``Happening.ASSUME``), unless
-both raise. A side that leaves early (``return``, ``continue``, ``break``) while the other
-goes on is kept aside (``Deferred``) and joined where the paths meet again: at the end of
-the function, of the loop's round, or of the loop.
+A span of execution ends in one or more *endings*: how it ended (fell through, ``return``,
+``continue``, ``break``, raised) and the state it arrived at. Of the endings of a fork the one
+that goes furthest is made the present; the others are kept aside (``Deferred``) and joined
+where the paths meet again: at the end of the round, the loop, the ``try``, the function.
+
+An ending that raises is left out and noted as an assumption (``Happening.ASSUME``) when
+another does not raise and no ``try`` around could catch it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
-from investigator.code.heap import Contents, Level, join_values
-from investigator.code.syntax import text
+from investigator.code.frames import Frame
+from investigator.code.heap import (
+    Container,
+    Contents,
+    Level,
+    Widening,
+    join_states,
+    join_values,
+)
+from investigator.code.syntax import head
 from investigator.code.trace import Happening
-from investigator.code.values import Raised, Unknown, Value
+from investigator.code.values import BudgetSpent, Doubted, OneOf, Raised, Unknown, Value
 
 if TYPE_CHECKING:
-    from investigator.code.interpreter import Frame, Interpreter
+    from investigator.code.interpreter import Interpreter
+
+MAX_WAITING = 8
+"""Paths kept aside in one loop before those of one kind are joined."""
+MAX_PASSES = 40
 
 
 @dataclass(frozen=True)
@@ -32,162 +47,249 @@ class Return:
 
 @dataclass(frozen=True)
 class Leave:
-    """The innermost loop ends (``breaks``) or goes on to its next round."""
+    """A loop ends (``breaks``) or goes on to its next round; ``outer`` 0 is the innermost."""
 
     breaks: bool
+    outer: int = 0
 
 
-Signal = Return | Leave | None
+@dataclass(frozen=True)
+class Raise:
+    """The span raised."""
+
+    error: Raised
+
+
+Signal = Return | Leave | Raise | None
 """How a block ended; None: control falls through."""
 
 
 @dataclass(frozen=True)
-class Deferred:
-    """A path that left early. ``level`` spans what the other path did since they parted."""
+class Ending:
+    """One way in which a span ended, and the state it arrived at (relative to its start)."""
 
-    level: Level
+    signal: Signal
     contents: Contents
-    signal: Return | Leave
     because: Unknown
 
 
 @dataclass(frozen=True)
-class Side:
-    """What one side of a condition came to: its outcome, and the state it arrived at."""
+class Deferred:
+    """A path kept aside. ``level`` spans what the present path did since they parted."""
 
-    outcome: Value
-    raised: Raised | None
+    level: Level
     contents: Contents
-    early: tuple[Deferred, ...]
+    signal: Signal
+    because: Unknown
 
 
-def explore(interp: Interpreter, frame: Frame, run: Callable[[], Value]) -> Side:
+_NO_REASON = Unknown("depends on a condition that was not decided")
+
+
+def explore(interp: Interpreter, run: Callable[[], Signal], because: Unknown = _NO_REASON) -> list[Ending]:
     """Run one side, note where it arrived, and undo it."""
+    mark = len(interp.deferred)
     level = interp.journal.open()
-    mark = len(frame.deferred)
-    outcome: Value = None
-    raised: Raised | None = None
     try:
-        outcome = run()
+        signal = run()
     except Raised as error:
-        raised = error
-    early = tuple(frame.deferred[mark:])
-    settle(interp, frame, mark, lambda deferred: True)
-    contents = interp.journal.undo(level)
+        signal = Raise(error)
+    endings = gather(interp, mark, level, signal, because)
+    interp.journal.undo(level)
     interp.journal.close(level)
-    return Side(outcome, raised, contents, early)
+    return endings
 
 
-def settle(interp: Interpreter, frame: Frame, mark: int, which: Callable[[Deferred], bool]) -> None:
-    """Join the states of deferred paths (from ``mark`` on) into the present state."""
-    for deferred in reversed(frame.deferred[mark:]):
-        if which(deferred):
-            interp.journal.close(deferred.level)
-            interp.journal.join(deferred.level, deferred.contents, deferred.because)
-            frame.deferred.remove(deferred)
+def gather(
+    interp: Interpreter, mark: int, level: Level, signal: Signal, because: Unknown = _NO_REASON
+) -> list[Ending]:
+    """The endings of a span: the present path's, and those kept aside since ``mark``."""
+    waiting = interp.deferred[mark:]
+    del interp.deferred[mark:]
+    touched: dict[int, Container] = {key: pair[0] for key, pair in level.before.items()}
+    for deferred in waiting:
+        for contents in (deferred.level.before, deferred.contents):
+            touched.update({key: pair[0] for key, pair in contents.items() if key not in touched})
+    here: Contents = {key: (container, container.copy()) for key, container in touched.items()}
+    interp.journal.copied += sum(len(content) for _, content in here.values())
+    endings = [Ending(signal, here, because)]
+    for deferred in waiting:
+        interp.journal.close(deferred.level)
+        state = {**here, **{k: p for k, p in deferred.level.before.items() if k in touched}}
+        state.update(deferred.contents)
+        endings.append(Ending(deferred.signal, state, deferred.because))
+    return endings
 
 
-def install(interp: Interpreter, contents: Contents) -> None:
-    """Make the present state one that a side had arrived at."""
-    for container, content in contents.values():
-        interp.journal.touch(container)
-        interp.journal.fill(container, content)
+def combine(interp: Interpreter, frame: Frame, node: Node, endings: Sequence[Ending]) -> Signal:
+    """Make the ending that goes furthest the present, keep the others aside.
+
+    The present state is the one that all endings started from. Raises Raised when every
+    ending raises.
+    """
+    groups = merged(endings)
+    main = min(groups, key=_reach)
+    others = [group for group in groups if group is not main]
+    kept = []
+    for other in others:
+        if isinstance(other.signal, Raise) and not interp.catching:
+            _assume(interp, frame, node, other.signal.error)
+        else:
+            kept.append(other)
+    if kept:
+        level = interp.journal.open()
+        interp.deferred.extend(Deferred(level, k.contents, k.signal, k.because) for k in kept)
+    interp.journal.install(main.contents)
+    if isinstance(main.signal, Raise):
+        raise main.signal.error
+    return main.signal
 
 
-def join_sides(interp: Interpreter, one: Side, two: Side, because: Unknown) -> None:
-    """Make the present state the join of two sides."""
-    level = interp.journal.open()
-    install(interp, one.contents)
-    interp.journal.close(level)
-    interp.journal.join(level, two.contents, because)
+def _assume(interp: Interpreter, frame: Frame, node: Node, error: Raised) -> None:
+    if not isinstance(error, Doubted):
+        interp.note(Happening.ASSUME, f"no {error.error.name}", error.error, frame, node)
+
+
+def merged(endings: Sequence[Ending]) -> list[Ending]:
+    """The endings with those of one kind joined into one."""
+    groups: dict[tuple[str, ...], Ending] = {}
+    for ending in endings:
+        key = _kind(ending.signal)
+        known = groups.get(key)
+        groups[key] = ending if known is None else _join(known, ending)
+    return list(groups.values())
+
+
+def _join(one: Ending, two: Ending) -> Ending:
+    because = two.because
+    signal = one.signal
+    if isinstance(signal, Return) and isinstance(two.signal, Return):
+        signal = Return(join_values(signal.value, two.signal.value, because))
+    return Ending(signal, join_states(one.contents, two.contents, because), because)
+
+
+def _kind(signal: Signal) -> tuple[str, ...]:
+    if isinstance(signal, Leave):
+        return ("break" if signal.breaks else "continue", str(signal.outer))
+    if isinstance(signal, Raise):
+        return ("raise", signal.error.error.name, type(signal.error).__name__)
+    return ("return",) if isinstance(signal, Return) else ()
+
+
+def _reach(ending: Ending) -> int:
+    """How soon control leaves: what falls through goes furthest."""
+    signal = ending.signal
+    if signal is None:
+        return 0
+    if isinstance(signal, Leave):
+        return 1 + signal.breaks + 2 * signal.outer
+    return 1_000_000 if isinstance(signal, Return) else 1_000_001 + isinstance(signal.error, Doubted)
+
+
+def settle(
+    interp: Interpreter,
+    frame: Frame,
+    node: Node,
+    run: Callable[[], Signal],
+    convert: Callable[[Signal], Signal],
+    *,
+    ends: bool = False,
+) -> Signal:
+    """Run a span at whose end paths meet: ``convert`` says what each signal means there.
+
+    ``ends``: paths kept aside are joined even when their signal stays what it is.
+    """
+    mark = len(interp.deferred)
+    try:
+        signal = run()
+    except Raised as error:
+        if len(interp.deferred) == mark:
+            raise
+        signal = Raise(error)
+    waiting = interp.deferred[mark:]
+    meet = ends or len(waiting) > MAX_WAITING or any(convert(d.signal) is not d.signal for d in waiting)
+    if not waiting or not meet:
+        if isinstance(signal, Raise):
+            raise signal.error
+        return convert(signal)
+    level = waiting[0].level
+    endings = gather(interp, mark, level, signal, waiting[-1].because)
+    interp.journal.undo(level)
+    return combine(interp, frame, node, [replace(e, signal=convert(e.signal)) for e in endings])
 
 
 def fork(
     interp: Interpreter,
     frame: Frame,
     node: Node,
-    first: Callable[[], Signal],
-    second: Callable[[], Signal],
+    sides: Sequence[Callable[[], Signal]],
     because: Unknown,
 ) -> Signal:
-    """Follow both sides of a statement's undecided condition."""
-    interp.note(Happening.FORK, text(node)[:80], because, frame, node)
-    sides = [explore(interp, frame, first), explore(interp, frame, second)]
-    standing = [side for side in sides if side.raised is None or side.early]
-    if not standing:
-        raise sides[1].raised or sides[0].raised  # type: ignore[misc]
-    for side in sides:
-        if side.raised is not None:
-            interp.note(Happening.ASSUME, f"no {side.raised.error.name}", side.raised.error, frame, node)
-    if len(standing) == 1:
-        (side,) = standing
-        install(interp, side.contents)
-        _defer_again(interp, frame, side, because)
-        return _ending(side, because)
-    one, two = standing
-    a, b = _ending(one, because), _ending(two, because)
-    if isinstance(a, Return) and isinstance(b, Return):
-        join_sides(interp, one, two, because)
-        return Return(join_values(a.value, b.value, because))
-    if a == b:
-        join_sides(interp, one, two, because)
-    else:
-        if a is None or isinstance(b, Return):
-            one, two, a, b = two, one, b, a
-        assert a is not None
-        level = interp.journal.open()
-        install(interp, two.contents)
-        frame.deferred.append(Deferred(level, one.contents, a, because))
-    for side in (one, two):
-        if not isinstance(_ending(side, because), Return):
-            _defer_again(interp, frame, side, because)
-    return b
+    """Follow every side of a statement's undecided condition."""
+    interp.note(Happening.FORK, head(frame.module.file, node), because, frame, node)
+    endings = [ending for side in sides for ending in explore(interp, side, because)]
+    return combine(interp, frame, node, endings)
 
 
-def _ending(side: Side, because: Unknown) -> Signal:
-    """The side's signal, with the values of its own early returns joined in."""
-    returns = [early.signal.value for early in side.early if isinstance(early.signal, Return)]
-    if side.raised is not None:
-        if not returns:
-            return None
-        signal: Signal = Return(returns.pop())
-    else:
-        signal = side.outcome
-    if isinstance(signal, Return):
-        value = signal.value
-        for other in returns:
-            value = join_values(value, other, because)
-        return Return(value)
-    return signal
-
-
-def _defer_again(interp: Interpreter, frame: Frame, side: Side, because: Unknown) -> None:
-    """Early leaves inside a side that itself goes on: their states are joined already, what
-    they return (and what happens from here on) is still open."""
-    if isinstance(_ending(side, because), Return):
-        return
-    for early in side.early:
-        frame.deferred.append(Deferred(interp.journal.open(), {}, early.signal, early.because))
-
-
-def choose(
+def either(
     interp: Interpreter,
     frame: Frame,
     node: Node,
-    first: Callable[[], Value],
-    second: Callable[[], Value],
+    sides: Sequence[Callable[[], Value]],
     because: Unknown,
-) -> tuple[Value, Value]:
-    """Both sides of an expression's undecided condition; where one raises, the other twice."""
-    interp.note(Happening.FORK, text(node)[:80], because, frame, node)
-    one, two = explore(interp, frame, first), explore(interp, frame, second)
-    if one.raised is not None and two.raised is not None:
-        raise two.raised
-    for raising, other in ((one, two), (two, one)):
-        if raising.raised is not None:
-            error = raising.raised.error
-            interp.note(Happening.ASSUME, f"no {error.name}", error, frame, node)
-            install(interp, other.contents)
-            return other.outcome, other.outcome
-    join_sides(interp, one, two, because)
-    return one.outcome, two.outcome
+) -> Value:
+    """The join of what an undecided expression may give; sides that raise are left out."""
+    runs: list[Callable[[], Signal]] = [_returning(side) for side in sides]
+    signal = fork(interp, frame, node, runs, because)
+    assert isinstance(signal, Return)
+    return signal.value
+
+
+def _returning(side: Callable[[], Value]) -> Callable[[], Signal]:
+    return lambda: Return(side())
+
+
+def over(
+    interp: Interpreter, frame: Frame, node: Node, choice: OneOf, compute: Callable[[Value], Value]
+) -> Value:
+    """Apply to each option and join."""
+    if any(isinstance(option, Unknown) for option in choice.options):
+        interp.doubts += 1
+
+    def side(option: Value) -> Callable[[], Value]:
+        return lambda: compute(option)
+
+    return either(interp, frame, node, [side(option) for option in choice.options], choice.reason)
+
+
+def any_rounds(
+    interp: Interpreter, frame: Frame, node: Node, because: Unknown, run_round: Callable[[], Signal]
+) -> Signal:
+    """Zero or more rounds of a loop: the state is widened until one more round adds nothing.
+
+    ``continue`` must have been settled by the round itself; ``break`` is left to the caller.
+    """
+    interp.note(Happening.FORK, head(frame.module.file, node), because, frame, node)
+    start = interp.journal.open()
+    widening = Widening(because, lambda value: interp.journal.made_since(value, start))
+    for _ in range(MAX_PASSES):
+        endings = explore(interp, run_round, because)
+        grown = False
+        for ending in endings:
+            if ending.signal is None:
+                grown = _widen(interp, ending.contents, widening) or grown
+        if not grown:
+            interp.journal.close(start)
+            others = [ending for ending in endings if ending.signal is not None]
+            return combine(interp, frame, node, [Ending(None, {}, because), *others])
+    raise BudgetSpent("a loop whose effects do not settle", frame.module.place(node))
+
+
+def _widen(interp: Interpreter, contents: Contents, widening: Widening) -> bool:
+    grown = False
+    for container, content in contents.values():
+        wide = widening.contents(container, content)
+        if wide is not container:
+            interp.journal.change(container, wide)
+            grown = True
+    return grown

@@ -1,4 +1,4 @@
-"""Classes: bases, method resolution order, dataclass fields, properties, ``super()``."""
+"""Classes: bases, method resolution order, attributes, properties, ``super()``."""
 
 from __future__ import annotations
 
@@ -6,16 +6,23 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
+from investigator.code import enums
+from investigator.code.exceptions import is_exception_name
+from investigator.code.frames import Frame
+from investigator.code.heap import join_values, may_be_absent, without_absent
 from investigator.code.program import Definition, bindings
+from investigator.code.syntax import decorators, named
 from investigator.code.syntax import field as child
-from investigator.code.syntax import named, text
 from investigator.code.values import (
+    ABSENT,
     BoundMethod,
     Builtin,
     ClassValue,
     External,
     FunctionValue,
     Instance,
+    NativeMethod,
+    OneOf,
     Scope,
     Super,
     Unknown,
@@ -23,16 +30,15 @@ from investigator.code.values import (
 )
 
 if TYPE_CHECKING:
-    from investigator.code.interpreter import Frame, Interpreter
+    from investigator.code.interpreter import Interpreter
 
-_DATACLASS_DECORATORS = ("dataclass", "config", "dataclasses.dataclass", "attrs.define", "define")
+_HARMLESS = ("typing.", "abc.", "enum.", "collections.abc.", "typing_extensions.")
+_MADE_BY_OBJECT = frozenset(["__init__", "__setattr__", "__init_subclass__", "__post_init__", "__enter__"])
 
 
 def bases(interp: Interpreter, cls: ClassValue) -> list[Value]:
-    """The evaluated bases: classes of the tree, externals, unknowns. Generic[...] is left out."""
-    from investigator.code.expressions import evaluate
-    from investigator.code.interpreter import Frame
-
+    """The evaluated bases: classes of the tree, externals, unknowns. ``Generic[...]`` is its
+    unsubscripted self."""
     listed = cls.node.child_by_field_name("superclasses")
     if listed is None:
         return []
@@ -42,15 +48,16 @@ def bases(interp: Interpreter, cls: ClassValue) -> list[Value]:
             continue
         if node.type == "subscript":
             node = child(node, "value")
-        found.append(evaluate(interp, Frame(cls.scope), node))
-    return found
+        found.append(interp.evaluate(Frame(cls.scope), node))
+    return [base for base in found if base != Builtin("object")]
 
 
 def mro(interp: Interpreter, cls: ClassValue) -> tuple[Value, ...]:
     """The method resolution order (C3; depth-first where the bases do not linearise)."""
     if cls.mro is None:
         cls.mro = (cls,)  # a class among its own bases ends here instead of looping
-        direct = bases(interp, cls)
+        with interp.timeless():
+            direct = bases(interp, cls)
         orders = [list(mro(interp, base)) if isinstance(base, ClassValue) else [base] for base in direct]
         cls.mro = (cls, *_merge([*orders, list(direct)]))
     return cls.mro
@@ -80,64 +87,85 @@ def _among(value: Value, others: list[Value]) -> bool:
 
 def has_external_base(interp: Interpreter, cls: ClassValue) -> bool:
     """Whether some base lies outside the tree (``torch.nn.Module``) or is unknown."""
-    harmless = ("typing.", "abc.", "enum.", "collections.abc.", "typing_extensions.")
     return any(
-        isinstance(base, Unknown) or (isinstance(base, External) and not base.dotted.startswith(harmless))
+        not isinstance(base, (ClassValue, Builtin))
+        and not (isinstance(base, External) and base.dotted.startswith(_HARMLESS))
         for base in mro(interp, cls)
     )
 
 
 def is_exception(interp: Interpreter, cls: ClassValue) -> bool:
     """Whether instances of the class can be raised."""
-    return any(
-        isinstance(base, Builtin) and base.name.endswith(("Error", "Exception")) for base in mro(interp, cls)
-    )
+    return any(isinstance(base, Builtin) and is_exception_name(base.name) for base in mro(interp, cls))
 
 
-def is_dataclass(interp: Interpreter, cls: ClassValue) -> bool:
-    """Whether ``__init__`` is made from annotated fields (by decorator, NamedTuple or msgspec)."""
-    return any(
-        isinstance(base, ClassValue)
-        and any(d.partition("(")[0].split(".")[-1] in _DATACLASS_DECORATORS for d in base.decorators)
-        for base in mro(interp, cls)
-    ) or any(
-        isinstance(base, External) and base.dotted.endswith(("NamedTuple", "msgspec.Struct"))
-        for base in mro(interp, cls)
-    )
+def definitions(cls: ClassValue) -> dict[str, list[Definition]]:
+    """Name -> what the class body binds it to, in source order; read off once."""
+    known, key = cls.module.worked_out, ("definitions", cls.node.start_byte)
+    if key not in known:
+        known[key] = {}
+        for each in bindings(child(cls.node, "body"), cls.module.package):
+            if not each.typing_only:
+                known[key].setdefault(each.name, []).append(each)
+    found: dict[str, list[Definition]] = known[key]
+    return found
 
 
 def own_definitions(cls: ClassValue) -> dict[str, Definition]:
-    """Name -> last definition in the class body; read off once."""
-    known, key = cls.module.worked_out, ("definitions", cls.node.start_byte)
-    if key not in known:
-        found = bindings(child(cls.node, "body"), cls.module.package)
-        known[key] = {each.name: each for each in found if not each.typing_only}
-    definitions: dict[str, Definition] = known[key]
-    return definitions
+    """Name -> last definition in the class body; of a property, its getter."""
+    return {name: _getter_or_last(found) for name, found in definitions(cls).items()}
+
+
+def _getter_or_last(found: list[Definition]) -> Definition:
+    return next((each for each in reversed(found) if not _accessor(each)), found[-1])
+
+
+def _accessor(found: Definition) -> bool:
+    """Whether this is the setter or deleter of a property."""
+    marks = decorators(found.node) if found.node.type == "function_definition" else []
+    return any(mark in (f"{found.name}.setter", f"{found.name}.deleter") for mark in marks)
+
+
+def class_scope(interp: Interpreter, cls: ClassValue, wanting: str) -> Scope:
+    """The scope of a class body, as an assignment to ``wanting`` in it sees it."""
+    scope = Scope(cls.module, parent=None if cls.scope is interp.globals_of(cls.module) else cls.scope)
+    scope.on_demand = lambda name: NotImplemented if name == wanting else own_attribute(interp, cls, name)
+    return scope
 
 
 def own_attribute(interp: Interpreter, cls: ClassValue, name: str) -> Value:
-    """What the class's own body binds the name to; NotImplemented when it does not."""
+    """What the class's own body binds the name to, or the program has set it to since;
+    NotImplemented when neither."""
+    assigned = cls.assigned.get(name, ABSENT)
+    if not may_be_absent(assigned):
+        return assigned
+    value = _body_attribute(interp, cls, name)
+    if assigned is ABSENT:
+        return value
+    rest = without_absent(assigned)
+    if value is NotImplemented or not isinstance(assigned, OneOf):
+        return rest
+    return join_values(rest, value, assigned.reason)
+
+
+def _body_attribute(interp: Interpreter, cls: ClassValue, name: str) -> Value:
     if name in cls.namespace:
         return cls.namespace[name]
-    found = own_definitions(cls).get(name)
-    if found is None:
+    found = [each for each in definitions(cls).get(name, ()) if not _accessor(each)]
+    if not found:
         return NotImplemented
-    node = found.node
-    scope = Scope(cls.module, parent=cls.scope if cls.scope.parent else None)
-    scope.on_demand = lambda wanted: NotImplemented if wanted == name else own_attribute(interp, cls, wanted)
-    value: Value
-    if node.type == "function_definition":
-        from investigator.code.syntax import decorators
-
-        value = FunctionValue(name, node, cls.scope, cls, tuple(decorators(node)))
-    elif node.type == "assignment" and node.child_by_field_name("right") is None:
-        return NotImplemented
-    elif is_member(interp, cls, found):
-        value = Instance(cls, {"name": name, "value": interp.bind(scope, found)}, label=None)
-    else:
-        value = interp.bind(scope, found)
-    cls.namespace[name] = value
+    with interp.timeless():
+        value = interp.define(class_scope(interp, cls, name), found, owner=cls)
+        if (
+            value is not NotImplemented
+            and name in enums.member_definitions(cls)
+            and enums.is_enum(interp, cls)
+        ):
+            if value == External("enum.auto"):
+                value = enums.next_value(interp, cls, name)
+            value = enums.member(interp, cls, name, value)
+    if value is not NotImplemented:
+        cls.namespace[name] = value
     return value
 
 
@@ -152,162 +180,140 @@ def class_attribute(interp: Interpreter, cls: ClassValue, name: str) -> Value:
 
 
 def attribute_of_class(interp: Interpreter, cls: ClassValue, name: str) -> Value:
-    """``Class.name``."""
-    if name == "__name__":
+    """``Class.name``; NotImplemented where it surely does not exist."""
+    if name in ("__name__", "__qualname__"):
         return cls.name
+    if name == "__module__":
+        return cls.module.dotted
     if name == "__mro__":
         return mro(interp, cls)
     value = class_attribute(interp, cls, name)
     if value is NotImplemented:
-        if has_external_base(interp, cls) or is_enum(interp, cls):
+        if has_external_base(interp, cls) or enums.is_enum(interp, cls) or name.startswith("__"):
             return Unknown(f"{cls.name} may inherit {name}")
         return NotImplemented
-    if isinstance(value, FunctionValue) and "classmethod" in value.decorators:
+    if isinstance(value, FunctionValue) and is_marked(value, "classmethod"):
         return BoundMethod(cls, value)
     return value
 
 
-def is_enum(interp: Interpreter, cls: ClassValue) -> bool:
-    """Whether the class is an enumeration."""
-    return any(isinstance(base, External) and base.dotted.startswith("enum.") for base in mro(interp, cls))
+def is_marked(function: FunctionValue, *marks: str) -> bool:
+    """Whether a function carries one of these decorators, by their last name."""
+    return any(d.partition("(")[0].rpartition(".")[2] in marks for d in function.decorators)
 
 
-def is_member(interp: Interpreter, cls: ClassValue, found: Definition) -> bool:
-    """Whether a definition of a class body is a member of a plain enumeration.
-
-    Members of one that mixes in a value type (``class Kind(str, Enum)``) compare like their
-    values, and stand for them.
-    """
-    return (
-        found.node.type == "assignment"
-        and not found.name.startswith("_")
-        and any(isinstance(base, External) and base.dotted == "enum.Enum" for base in mro(interp, cls))
-        and not any(isinstance(base, Builtin) and base.name != "object" for base in mro(interp, cls))
-    )
-
-
-def are_members(*values: Value) -> bool:
-    """Whether all of these are members of plain enumerations."""
-    return all(
-        isinstance(value, Instance)
-        and value.cls is not None
-        and value.attributes.keys() == {"name", "value"}
-        and value.cls.namespace.get(value.attributes["name"]) is value
-        for value in values
-    )
-
-
-def bind_attribute(interp: Interpreter, frame: Frame, node: Node, owner: Instance, value: Value) -> Value:
+def bind_attribute(interp: Interpreter, frame: Frame, node: Node, owner: Value, value: Value) -> Value:
     """What ``instance.name`` gives for a value found on its class."""
-    if not isinstance(value, FunctionValue):
+    if isinstance(value, OneOf):
+        return interp.over(frame, node, value, lambda v: bind_attribute(interp, frame, node, owner, v))
+    cls = value.cls if isinstance(value, Instance) else None
+    if cls is not None and class_attribute(interp, cls, "__get__") is not NotImplemented:
+        return Unknown(f"a descriptor of class {cls.name}", frame.module.place(node))
+    if not isinstance(value, FunctionValue) or is_marked(value, "staticmethod"):
         return value
-    if "staticmethod" in value.decorators:
-        return value
-    if "classmethod" in value.decorators:
+    if is_marked(value, "classmethod"):
         return BoundMethod(owner.cls, value)
-    if any(d.split(".")[-1] in ("property", "cached_property", "lru_cache") for d in value.decorators):
-        if any(d.split(".")[-1] == "lru_cache" for d in value.decorators):
-            return BoundMethod(owner, value)
-        handler = interp.natives.get(value.qualified_name)
-        if handler is not None:
-            return handler(interp, (owner,), {})
-        interp.stack.append(frame.module.place(node))
-        try:
-            return interp.enter(value, (owner,), {})
-        finally:
-            interp.stack.pop()
+    if is_marked(value, "property", "cached_property", "cached_property_no_lock"):
+        return _property(interp, frame, node, owner, value)
     return BoundMethod(owner, value)
 
 
-def property_setter(interp: Interpreter, cls: ClassValue, name: str) -> FunctionValue | None:
-    """The function under ``@name.setter``, when the class (not a base) has one."""
-    for found in bindings(child(cls.node, "body"), cls.module.package):
-        if found.name == name and found.node.type == "function_definition":
-            from investigator.code.syntax import decorators
+def _property(interp: Interpreter, frame: Frame, node: Node, owner: Value, getter: FunctionValue) -> Value:
+    handler = interp.natives.get(getter.qualified_name)
+    value = (
+        interp.invoke(frame, node, getter, (owner,), {}) if handler is None else handler(interp, (owner,), {})
+    )
+    if isinstance(owner, Instance) and not is_marked(getter, "property"):
+        interp.journal.touch(owner.attributes, getter.name)
+        owner.attributes[getter.name] = value
+    return value
 
-            marks = tuple(decorators(found.node))
-            if f"{name}.setter" in marks:
-                return FunctionValue(name, found.node, cls.scope, cls, marks)
+
+def property_accessor(interp: Interpreter, cls: ClassValue, name: str, kind: str) -> FunctionValue | None:
+    """The function under ``@name.setter`` (or ``deleter``), along the resolution order."""
+    for base in mro(interp, cls):
+        found = definitions(base).get(name, ()) if isinstance(base, ClassValue) else ()
+        for each in reversed(found):
+            marks = tuple(decorators(each.node)) if each.node.type == "function_definition" else ()
+            if f"{name}.{kind}" in marks:
+                return FunctionValue(name, each.node, base.scope, base, marks)
+        if found:
+            return None
     return None
+
+
+def is_read_only(interp: Interpreter, cls: ClassValue, name: str) -> bool:
+    """Whether the name is a property without a setter."""
+    value = class_attribute(interp, cls, name)
+    return isinstance(value, FunctionValue) and is_marked(value, "property")
 
 
 def super_attribute(interp: Interpreter, owner: Super, name: str) -> Value:
     """``super().name``: the next class along the receiver's order that has it."""
-    cls = owner.receiver.cls if isinstance(owner.receiver, Instance) else owner.receiver
+    receiver = owner.receiver
+    cls = receiver.cls if isinstance(receiver, Instance) else receiver
     order = mro(interp, cls if isinstance(cls, ClassValue) else owner.owner)
-    after = False
+    after, outside = False, False
     for base in order:
         if after and isinstance(base, ClassValue):
             value = own_attribute(interp, base, name)
             if value is not NotImplemented:
-                return BoundMethod(owner.receiver, value) if isinstance(value, FunctionValue) else value
+                return _bound_to_super(interp, receiver, value)
+        elif after and not (isinstance(base, External) and base.dotted.startswith(_HARMLESS)):
+            outside = True
         after = after or base is owner.owner
-    return Unknown(f"super().{name} lies outside the tree")
+    if outside or not after:
+        return Unknown(f"super().{name} lies outside the tree")
+    return NativeMethod(owner, name) if name in _MADE_BY_OBJECT or name.startswith("__") else NotImplemented
+
+
+def _bound_to_super(interp: Interpreter, receiver: Value, value: Value) -> Value:
+    if not isinstance(value, FunctionValue) or is_marked(value, "staticmethod"):
+        return value
+    if is_marked(value, "classmethod"):
+        return BoundMethod(receiver.cls if isinstance(receiver, Instance) else receiver, value)
+    if is_marked(value, "property", "cached_property"):
+        return interp.enter(value, (receiver,), {})
+    return BoundMethod(receiver, value)
 
 
 def truth_of_instance(interp: Interpreter, value: Instance) -> bool | None:
     """``bool(instance)``: True unless its class says otherwise or is not known."""
     if value.cls is None:
         return True
-    if is_enum(interp, value.cls) and not are_members(value):
-        return None
     for name in ("__bool__", "__len__"):
         method = class_attribute(interp, value.cls, name)
         if isinstance(method, FunctionValue):
             return interp.truth(interp.enter(method, (value,), {}))
+        if method is not NotImplemented:
+            return None
     return True
-
-
-def fields(interp: Interpreter, cls: ClassValue) -> dict[str, ClassValue]:
-    """Dataclass fields in order: name -> the class that declares it."""
-    found: dict[str, ClassValue] = {}
-    for base in reversed(mro(interp, cls)):
-        if isinstance(base, ClassValue):
-            for statement in named(child(base.node, "body")):
-                for inner in named(statement) if statement.type == "expression_statement" else ():
-                    if inner.type == "assignment" and inner.child_by_field_name("type") is not None:
-                        annotation = text(child(inner, "type"))
-                        if "ClassVar" not in annotation:
-                            found[text(child(inner, "left"))] = base
-    return found
-
-
-def fill_fields(
-    interp: Interpreter, made: Instance, args: tuple[Value, ...], kwargs: dict[str, Value]
-) -> None:
-    """Give a dataclass instance its arguments; defaults stay on the class."""
-    assert made.cls is not None
-    names = list(fields(interp, made.cls))
-    made.attributes.update(zip(names, args, strict=False))
-    made.attributes.update(kwargs)
-    for name in names:
-        if name not in made.attributes:
-            default = class_attribute(interp, made.cls, name)
-            if default is not NotImplemented:
-                made.attributes[name] = default
-    made.complete = False
 
 
 def is_instance(interp: Interpreter, value: Value, cls: ClassValue) -> bool | None:
     """``isinstance(value, cls)`` for a class of the tree; None when undecided."""
     if isinstance(value, Unknown):
         return None
-    if not isinstance(value, Instance):
+    found = getattr(value, "cls", None)
+    if not isinstance(value, Instance) and not isinstance(found, ClassValue):
         return False
-    if value.cls is None:
-        return None
-    order = mro(interp, value.cls)
+    return is_subclass(interp, found, cls) if isinstance(found, ClassValue) else None
+
+
+def is_subclass(interp: Interpreter, candidate: ClassValue, cls: ClassValue) -> bool | None:
+    """Whether a class is another or below it; None when undecided."""
+    order = mro(interp, candidate)
     if any(base is cls for base in order):
         return True
     if any("runtime_checkable" in d for d in cls.decorators):
-        return _has_members(interp, value.cls, cls)
-    return None if any(isinstance(base, Unknown) for base in order) else False
+        return _has_members(interp, candidate, cls)
+    return None if any(not isinstance(b, (ClassValue, External, Builtin)) for b in order) else False
 
 
 def _has_members(interp: Interpreter, candidate: ClassValue, protocol: ClassValue) -> bool:
-    for base in mro(interp, protocol):
-        if (isinstance(base, ClassValue) and base is not protocol) or base is protocol:
-            for name in own_definitions(base):
-                if class_attribute(interp, candidate, name) is NotImplemented:
-                    return False
-    return True
+    return not any(
+        class_attribute(interp, candidate, name) is NotImplemented
+        for base in mro(interp, protocol)
+        if isinstance(base, ClassValue)
+        for name in own_definitions(base)
+    )

@@ -1,148 +1,489 @@
-"""A journal of changes to the interpreted program's objects.
+"""A journal of changes to the interpreted program's objects, and joins of two states of it.
 
-To take both branches of an undecided condition, the first is run, its changes are noted
-and undone, the second is run, and where the two disagree the join is ``OneOf`` (few known
-options) or ``Unknown``. The same journal serves a branch that returns early: the rest of
-the function runs in an open level that is joined with the early return when the function ends.
+To take both sides of an undecided condition, the first is run, its changes are noted and
+undone, the second is run, and where the two disagree the join is ``OneOf`` (few known
+options) or ``Unknown``. An object that was made after a level was opened is not noted in it:
+nobody on the other side can see it, so there is nothing to undo or to join.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
-from investigator.code.values import OneOf, Unknown, Value
+from investigator.code.values import (
+    ABSENT,
+    BoundMethod,
+    FunctionValue,
+    Instance,
+    IntMember,
+    ModuleValue,
+    NativeMethod,
+    OneOf,
+    Partial,
+    Stream,
+    StrMember,
+    Unknown,
+    Value,
+    View,
+    is_spread,
+)
 
 Container = dict[Any, Any] | list[Any] | set[Any]
+T = TypeVar("T", bound=Container)
+Contents = dict[int, tuple[Container, Container]]
+"""Containers by id, each with a content it had at some moment."""
 
-_ABSENT = Unknown("may not be set")
 MAX_OPTIONS = 4
 
 
-@dataclass
+@dataclass(eq=False)
 class Level:
-    """What one span of execution touched: each container with its content before."""
+    """What one span of execution touched: each container with its content before.
 
-    before: dict[int, tuple[Container, Container]] = field(default_factory=dict)
+    ``keys``: where it is asked for, which keys of a dict were assigned (None: any).
+    """
 
-
-Contents = dict[int, tuple[Container, Container]]
-"""Containers by id, each with a content it had at some moment."""
+    opened: int
+    before: Contents = field(default_factory=dict)
+    keys: dict[int, set[Any] | None] | None = None
 
 
 @dataclass
 class Journal:
-    """Open levels, innermost last."""
+    """Open levels, innermost last. ``copied`` counts the elements it has copied so far."""
 
     levels: list[Level] = field(default_factory=list)
+    copied: int = 0
+    _clock: int = 0
+    _tracking: list[Level] = field(default_factory=list)
+    _born: dict[int, tuple[object, int]] = field(default_factory=dict)
 
-    def touch(self, container: Container) -> None:
-        """Note the content of a container before it is changed."""
-        for level in self.levels:
-            if id(container) not in level.before:
-                level.before[id(container)] = (container, container.copy())
+    def born(self, container: T) -> T:
+        """Note that a container was made just now."""
+        if self.levels:
+            self._clock += 1
+            self._born[id(container)] = (container, self._clock)
+        return container
 
-    def open(self) -> Level:
+    def made_since(self, value: Value, level: Level) -> bool:
+        """Whether an object was made after a level was opened."""
+        container = value
+        if isinstance(value, Instance):
+            container = value.attributes
+        elif isinstance(value, Stream):
+            container = value.position
+        elif isinstance(value, FunctionValue):
+            container = value.scope.variables
+        return self._birth(container) > level.opened
+
+    def _birth(self, container: Container) -> int:
+        found = self._born.get(id(container))
+        return found[1] if found is not None else 0
+
+    def touch(self, container: Container, key: Any = None) -> None:
+        """Note the content of a container before it is changed (at a key, where that is known;
+        ABSENT: at keys that are noted apart)."""
+        if not self.levels:
+            return
+        identity = id(container)
+        if identity not in self.levels[-1].before:
+            birth, content = self._birth(container), None
+            for level in reversed(self.levels):
+                if level.opened < birth:
+                    break
+                if identity not in level.before:
+                    if content is None:
+                        content = container.copy()
+                        self.copied += len(container)
+                    level.before[identity] = (container, content)
+        for level in self._tracking:
+            if level.keys is not None and identity in level.before:
+                touched = level.keys.setdefault(identity, set())
+                if key is None:
+                    level.keys[identity] = None
+                elif key is ABSENT:
+                    pass
+                elif touched is not None:
+                    touched.add(key)
+
+    def open(self, *, keys: bool = False) -> Level:
         """Begin a span whose changes can be undone or joined."""
-        level = Level()
+        self._clock += 1
+        level = Level(self._clock, keys={} if keys else None)
         self.levels.append(level)
+        if keys:
+            self._tracking.append(level)
         return level
 
     def close(self, level: Level) -> None:
         """End a span; spans that were opened later stay open."""
         self.levels = [other for other in self.levels if other is not level]
+        if level.keys is not None:
+            self._tracking = [other for other in self._tracking if other is not level]
+        if not self.levels:
+            self._born.clear()
 
-    @staticmethod
-    def fill(container: Container, content: Container) -> None:
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Work something out as if no level were open: it holds on every side."""
+        kept = self.levels, self._tracking, self._born
+        self.levels, self._tracking, self._born = [], [], {}
+        try:
+            yield
+        finally:
+            self.levels, self._tracking, self._born = kept
+
+    def fill(self, container: Container, content: Container) -> None:
         """Give a container this content, in place."""
+        self.copied += len(content)
         container.clear()
         if isinstance(container, list):
             container.extend(content)
         else:
-            container.update(content)  # type: ignore[arg-type]
+            container.update(content)
 
-    def undo(self, level: Level) -> Contents:
-        """Put everything the span touched back; returns the contents it had arrived at."""
-        after = {key: (container, container.copy()) for key, (container, _) in level.before.items()}
+    def undo(self, level: Level) -> None:
+        """Put everything the span touched back."""
         for container, content in level.before.values():
             self.fill(container, content)
-        return after
 
-    def join(self, level: Level, other: Contents, because: Unknown) -> None:
-        """Make the present state the join of itself and the state ``other`` had arrived at.
+    def install(self, contents: Contents) -> None:
+        """Make the present state one that some side had arrived at."""
+        for container, content in contents.values():
+            self.change(container, content)
 
-        ``level`` is the span that led from the common start to the present state.
-        """
-        keys = set(level.before) | set(other)
-        for key in keys:
-            container = (level.before.get(key) or other[key])[0]
-            there = other[key][1] if key in other else level.before[key][1]
-            here = container.copy()
-            joined = join_contents(here, there, because)
-            if joined is not here:
-                self.touch(container)
-                self.fill(container, joined)
+    def change(self, container: Container, content: Container) -> None:
+        """Give a container another content; noted as a change of the keys that differ."""
+        if isinstance(container, dict) and isinstance(content, dict):
+            missing = object()
+            differ = [
+                key
+                for key in {**container, **content}
+                if container.get(key, missing) is not content.get(key, missing)
+            ]
+            if not differ and list(container) == list(content):
+                return
+            for key in differ:
+                self.touch(container, key)
+        self.touch(container, ABSENT)
+        self.fill(container, content)
+
+
+# -- joins -----------------------------------------------------------------------------
+
+
+def join_states(one: Contents, two: Contents, because: Unknown) -> Contents:
+    """The join of two states that were reached from the present one."""
+    joined: Contents = {}
+    for key in [*one, *(k for k in two if k not in one)]:
+        container = (one.get(key) or two[key])[0]
+        here = one[key][1] if key in one else container
+        there = two[key][1] if key in two else container
+        content = join_contents(here, there, because)
+        joined[key] = (container, content.copy() if content is container else content)
+    return joined
 
 
 def join_contents(here: Container, there: Container, because: Unknown) -> Container:
     """The join of two contents of one container; ``here`` itself when they agree."""
     if isinstance(here, dict) and isinstance(there, dict):
-        joined = {
-            key: join_values(here.get(key, _ABSENT), there.get(key, _ABSENT), because)
-            for key in [*here, *(k for k in there if k not in here)]
-        }
-        return here if _same_dict(joined, here) else joined
+        return _join_dicts(here, there, because)
     if isinstance(here, list) and isinstance(there, list):
-        if len(here) == len(there):
-            elements = [join_values(a, b, because) for a, b in zip(here, there, strict=True)]
-            return here if all(a is b for a, b in zip(elements, here, strict=True)) else elements
-        common: list[Value] = []
-        for a, b in zip(here, there, strict=False):
-            if not same(a, b):
-                break
-            common.append(a)
-        return [*common, spread(because)]
-    if here == there:
+        return _join_lists(here, there, because)
+    if isinstance(here, set) and isinstance(there, set):
+        common = {item for item in here if item in there}
+        rest = [item for item in (*here, *there) if item not in common]
+        return {*common, spread(because, *rest)} if rest else here
+    raise TypeError("a container changed its kind")
+
+
+def _join_dicts(here: dict[Any, Any], there: dict[Any, Any], because: Unknown) -> dict[Any, Any]:
+    order = _merged_order(list(here), list(there))
+    if order is None:
+        rest = [*here, *here.values(), *there, *there.values()]
+        return {spread(because, *rest): Unknown(because.reason, because.place, hides=roots(*rest))}
+    joined = {
+        key: join_values(_at(here, key), _at(there, key), because)
+        for key in order
+        if not is_spread(key) or (key in here and key in there)
+    }
+    loose = [key for key in order if key not in joined]
+    if loose:
+        values = [value[key] for key in loose for value in (here, there) if key in value]
+        joined[spread(because, *loose)] = Unknown(because.reason, because.place, hides=roots(*values))
+    unchanged = len(joined) == len(here) and all(k in joined and joined[k] is here[k] for k in here)
+    return here if unchanged else joined
+
+
+def _at(content: dict[Any, Any], key: Any) -> Value:
+    """What a dict holds at a key that is not spread: ABSENT, or an undecided entry, among others."""
+    if key in content:
+        return content[key]
+    value: Value = ABSENT
+    for loose, other in content.items():
+        if is_spread(loose):
+            value = join_values(value, other, loose)
+    return value
+
+
+def _merged_order(one: list[Any], two: list[Any]) -> list[Any] | None:
+    """One order of keys in which both orders stand; None when they disagree."""
+    if one == two:
+        return one
+    in_one, in_two = set(one), set(two)
+    if [key for key in one if key in in_two] != [key for key in two if key in in_one]:
+        return None
+    merged: list[Any] = []
+    rest = iter(two)
+    for key in one:
+        if key in in_two:
+            for other in rest:
+                if other == key:
+                    break
+                merged.append(other)
+        merged.append(key)
+    return [*merged, *rest]
+
+
+def _join_lists(here: list[Any], there: list[Any], because: Unknown) -> list[Any]:
+    common: list[Value] = []
+    for a, b in zip(here, there, strict=False):
+        if not same(a, b):
+            break
+        common.append(a)
+    left, right = here[len(common) :], there[len(common) :]
+    if not left and not right:
         return here
-    return {*here, spread(because)}
+    if len(left) == len(right) and not any(is_spread(item) for item in (*left, *right)):
+        return [*common, *(join_values(a, b, because) for a, b in zip(left, right, strict=True))]
+    return [*common, spread(because, *left, *right)]
 
 
-def spread(because: Unknown) -> Unknown:
-    """Stands for any number of elements, for a reason."""
-    return Unknown(because.reason, because.place, because.not_followed, spread=True)
+def spread(because: Unknown, *stands_for: Value) -> Unknown:
+    """Stands for any number of elements, for a reason; ``stands_for``: elements it may be."""
+    hides = roots(because, *stands_for)
+    return Unknown(because.reason, because.place, because.not_followed, spread=True, hides=hides)
 
 
-def _same_dict(a: dict[Any, Any], b: dict[Any, Any]) -> bool:
-    return len(a) == len(b) and all(key in b and a[key] is b[key] for key in a)
+def lost(because: Unknown, *values: Value) -> Unknown:
+    """``because``, as what became of some values: it may be any object among them."""
+    found = roots(*values)
+    if not found or set(map(id, found)) <= set(map(id, because.hides)):
+        return because
+    hides = _distinct((*because.hides, *found))
+    return Unknown(because.reason, because.place, because.not_followed, because.spread, None, hides)
+
+
+def roots(*values: Value) -> tuple[Value, ...]:
+    """The objects that can be changed, or can change others, among some values."""
+    found: list[Value] = []
+    for value in values:
+        if isinstance(value, (list, dict, set, Instance, Stream, FunctionValue)):
+            found.append(value)
+        elif isinstance(value, Unknown):
+            found.extend(value.hides)
+        elif isinstance(value, OneOf):
+            found.extend(roots(*value.options))
+        elif isinstance(value, (tuple, frozenset)):
+            found.extend(roots(*value))
+        elif isinstance(value, View):
+            found.append(value.source)
+        elif isinstance(value, BoundMethod):
+            found.extend((value.function, *roots(value.receiver)))
+        elif isinstance(value, NativeMethod):
+            found.extend(roots(value.receiver))
+        elif isinstance(value, Partial):
+            found.extend(roots(value.function, *value.arguments, *value.keywords.values()))
+    return _distinct(found) if found else ()
+
+
+def _distinct(values: Iterable[Value]) -> tuple[Value, ...]:
+    return tuple({id(value): value for value in values}.values())
 
 
 def same(a: Value, b: Value) -> bool:
-    """Whether two values are surely the same (``1`` and ``True`` are not)."""
+    """Whether two values are surely one: the same object, or equal and never to be changed
+    (``1`` and ``True`` are not the same, nor are two equal lists)."""
     if a is b:
         return True
-    if type(a) is not type(b) or isinstance(a, (Unknown, OneOf)):
+    if type(a) is not type(b):
         return False
-    if isinstance(a, (list, tuple)):
+    if isinstance(a, tuple):
         return len(a) == len(b) and all(same(x, y) for x, y in zip(a, b, strict=True))
-    if isinstance(a, dict):
-        return a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
-    try:
-        return bool(a == b)
-    except RecursionError:
+    if isinstance(a, (StrMember, IntMember)):
         return False
+    if isinstance(a, float):
+        return repr(a) == repr(b)
+    if isinstance(a, NativeMethod):
+        return a.name == b.name and same(a.receiver, b.receiver)
+    if isinstance(a, BoundMethod):
+        return a.function is b.function and same(a.receiver, b.receiver)
+    if isinstance(a, ModuleValue):
+        return a.module is b.module
+    if isinstance(a, (Unknown, OneOf, list, dict, set, frozenset, Instance)):
+        return False
+    return bool(a == b)
 
 
 def join_values(a: Value, b: Value, because: Unknown) -> Value:
-    """``a`` where the two agree; else what is known about either."""
+    """``a`` where the two are the same; else what is known about either."""
     if same(a, b):
         return a
-    options = list(_options(a))
-    for option in _options(b):
-        if not any(same(option, known) for known in options):
+    options: list[Value] = []
+    undecided: list[Unknown] = []
+    absent = False
+    for option in (*_options(a), *_options(b)):
+        if option is ABSENT:
+            absent = True
+        elif isinstance(option, Unknown):
+            undecided.append(option)
+        elif not any(same(option, known) for known in options):
             options.append(option)
     if len(options) > MAX_OPTIONS:
-        return because
-    return OneOf(tuple(options), because.place, because)
+        undecided.append(lost(because, *options))
+        options = []
+    if undecided:
+        options.append(_one_unknown(undecided))
+    if absent:
+        options.append(ABSENT)
+    return options[0] if len(options) == 1 else OneOf(tuple(options), because.place, because)
+
+
+def _one_unknown(undecided: list[Unknown]) -> Unknown:
+    """One that stands for any of several; the one that names a callee left alone is preferred."""
+    first = next((u for u in undecided if u.not_followed is not None), undecided[0])
+    truths = {u.truth for u in undecided}
+    truth = truths.pop() if len(truths) == 1 else None
+    hides = roots(*undecided)
+    if first.truth == truth and len(first.hides) == len(hides):
+        return first
+    return Unknown(first.reason, first.place, first.not_followed, first.spread, truth, hides)
 
 
 def _options(value: Value) -> Iterable[Value]:
     return value.options if isinstance(value, OneOf) else (value,)
+
+
+def without_absent(value: Value) -> Value:
+    """The value, taken to be there; ABSENT itself when it surely is not."""
+    if isinstance(value, OneOf) and ABSENT in value.options:
+        rest = tuple(option for option in value.options if option is not ABSENT)
+        return rest[0] if len(rest) == 1 else OneOf(rest, value.place, value.because)
+    return value
+
+
+def may_be_absent(value: Value) -> bool:
+    """Whether a variable, attribute or key with this value may not be there."""
+    return value is ABSENT or (isinstance(value, OneOf) and ABSENT in value.options)
+
+
+def settled(value: Value) -> Value:
+    """The value, for somebody who only looks at it: a choice among equal things is one of them."""
+    if isinstance(value, OneOf) and all(looks_same(value.options[0], o) for o in value.options[1:]):
+        return value.options[0]
+    return value
+
+
+def looks_same(a: Value, b: Value, depth: int = 6) -> bool:
+    """Whether two values, containers of the same content among them, look the same."""
+    if same(a, b):
+        return True
+    if type(a) is not type(b) or depth == 0:
+        return False
+    if isinstance(a, (list, tuple)):
+        return len(a) == len(b) and all(looks_same(x, y, depth - 1) for x, y in zip(a, b, strict=True))
+    if isinstance(a, dict):
+        return list(a) == list(b) and all(looks_same(a[key], b[key], depth - 1) for key in a)
+    return isinstance(a, (set, frozenset)) and a == b
+
+
+# -- widening: what any number of rounds of a loop may have made ------------------------
+
+
+@dataclass(frozen=True)
+class Widening:
+    """Covers two values with one that does not grow for ever.
+
+    ``is_new``: whether an object was made in a round of the loop itself. Such an object is
+    another one in every round, so nothing that is known about it outlives the loop, and an
+    unknown value need not say that it may be it.
+    """
+
+    because: Unknown
+    is_new: Callable[[Value], bool]
+
+    def value(self, here: Value, there: Value) -> Value:
+        """A value that covers both; ``here`` itself when it does."""
+        if self.covers(here, there):
+            return here
+        because = self.because
+        if here is ABSENT or there is ABSENT:
+            known = there if here is ABSENT else here
+            rest = without_absent(known)
+            rest = rest if isinstance(rest, Unknown) else self._lost(rest)
+            return OneOf((rest, ABSENT), because.place, because)
+        wide = self._lost(here, there)
+        if may_be_absent(here) or may_be_absent(there):
+            return OneOf((wide, ABSENT), because.place, because)
+        return wide
+
+    def _lost(self, *values: Value) -> Unknown:
+        hides = tuple(root for root in roots(*values) if not self.is_new(root))
+        return Unknown(self.because.reason, self.because.place, self.because.not_followed, hides=hides)
+
+    def covers(self, here: Value, there: Value) -> bool:
+        """Whether ``here`` stands for everything that ``there`` stands for."""
+        if same(here, there):
+            return True
+        if isinstance(there, OneOf):
+            return all(self.covers(here, option) for option in there.options)
+        if isinstance(here, OneOf):
+            return any(self.covers(option, there) for option in here.options)
+        if here is ABSENT or there is ABSENT or not isinstance(here, Unknown) or here.truth is not None:
+            return False
+        hidden = set(map(id, here.hides))
+        return all(id(root) in hidden or self.is_new(root) for root in roots(there))
+
+    def contents(self, here: Container, there: Container) -> Container:
+        """The content that covers both contents of a container; ``here`` itself when it does."""
+        if isinstance(here, dict) and isinstance(there, dict):
+            return self._dicts(here, there)
+        if isinstance(here, list) and isinstance(there, list):
+            return self._lists(here, there)
+        joined = join_contents(here, there, self.because)
+        if isinstance(here, set) and isinstance(joined, set):
+            known = {item for item in here if not is_spread(item)}
+            still = {item for item in joined if not is_spread(item)}
+            loose = [item for item in here if is_spread(item)]
+            if known == still and loose and all(self.covers(loose[0], item) for item in joined - known):
+                return here
+        return joined
+
+    def _dicts(self, here: dict[Any, Any], there: dict[Any, Any]) -> dict[Any, Any]:
+        keys = _merged_order(list(here), list(there))
+        if keys is not None and not any(is_spread(key) for key in keys):
+            wide = {key: self.value(here.get(key, ABSENT), there.get(key, ABSENT)) for key in keys}
+            unchanged = len(wide) == len(here) and all(wide[key] is here[key] for key in here)
+            return here if unchanged else wide
+        # Keys that are not all known: one loose key stands for everything.
+        loose = [key for key in here if is_spread(key)]
+        everything = [*there, *there.values(), *here, *here.values()]
+        if len(here) == 1 and loose and all(self.covers(here[loose[0]], value) for value in everything):
+            return here
+        value = self._lost(*everything)
+        return {spread(self.because, value): value}
+
+    def _lists(self, here: list[Any], there: list[Any]) -> list[Any]:
+        if len(here) == len(there) and not any(is_spread(item) for item in (*here, *there)):
+            wide = [self.value(a, b) for a, b in zip(here, there, strict=True)]
+            return here if all(a is b for a, b in zip(wide, here, strict=True)) else wide
+        common = 0
+        while common < min(len(here), len(there)) and not is_spread(here[common]):
+            if not self.covers(here[common], there[common]):
+                break
+            common += 1
+        left, right = here[common:], there[common:]
+        if len(left) == 1 and is_spread(left[0]) and all(self.covers(left[0], item) for item in right):
+            return here
+        return [*here[:common], spread(self._lost(*left, *right))]

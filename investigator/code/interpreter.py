@@ -1,4 +1,4 @@
-"""The machine: names, attributes, calls, frames, budgets.
+"""The machine: calls, attributes, frames, budgets.
 
 ``Interpreter`` follows values through one :class:`~investigator.code.program.Program`.
 It is total: every call ends in a value, in ``Raised`` (the program raised) or in
@@ -13,18 +13,34 @@ comes out as such an unknown is asked again with that name in ``follow``
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 
 from tree_sitter import Node
 
-from investigator.code import classes, lazy, native
-from investigator.code.branching import Deferred
-from investigator.code.heap import Journal, join_values
-from investigator.code.local_bindings import LocalBindings, local_bindings
+from investigator.code import (
+    builtin_functions,
+    builtin_methods,
+    classes,
+    dataclass_fields,
+    effects,
+    enums,
+    expressions,
+    externals,
+    functions,
+    lazy,
+    names,
+    statements,
+    variables,
+)
+from investigator.code.branching import Deferred, Signal, either, over
+from investigator.code.exceptions import message_of
+from investigator.code.frames import Frame
+from investigator.code.heap import Journal, join_values, may_be_absent, settled, without_absent
+from investigator.code.local_bindings import LocalBindings, assigned_attributes, bound_names, local_bindings
 from investigator.code.program import Definition, Module, Program
-from investigator.code.syntax import Place, decorators, descendants, named, text
-from investigator.code.syntax import field as child
+from investigator.code.syntax import Place
 from investigator.code.trace import Happening, Trace
 from investigator.code.values import (
     ABSENT,
@@ -36,54 +52,44 @@ from investigator.code.values import (
     External,
     FunctionValue,
     Instance,
+    IntMember,
     ModuleValue,
     NativeMethod,
     OneOf,
     Partial,
     Raised,
     Scope,
+    StrMember,
     Super,
     Symbol,
     TracedDict,
     TracedList,
     Unknown,
     Value,
+    find_unknown,
+    is_spread,
+    single,
 )
+
+__all__ = ["Budget", "Frame", "Interpreter", "Native", "concerns"]
 
 Native = Callable[["Interpreter", tuple[Value, ...], dict[str, Value]], Value]
 """A callee whose meaning a question supplies: gets positional and keyword arguments."""
 
+ELEMENTS_PER_STEP = 100
+"""Elements whose copying or comparing costs as much as one step."""
+_HOST_ERRORS = (ArithmeticError, TypeError, ValueError, LookupError, AttributeError, StopIteration)
+_NOT_CALLABLE = (int, float, str, list, tuple, dict, set, frozenset, range, slice, type(None))
+
 
 @dataclass(frozen=True)
 class Budget:
-    """How far one question may go."""
+    """How far one question may go: evaluations and statements in all, calls within calls,
+    rounds of one loop."""
 
     steps: int = 400_000
-    depth: int = 40
+    depth: int = 24
     iterations: int = 10_000
-
-
-@dataclass
-class Frame:
-    """One running function, or the evaluation of a module's or class's top level."""
-
-    scope: Scope
-    function: FunctionValue | None = None
-    receiver: Value = None
-    deferred: list[Deferred] = field(default_factory=list)
-    yielded: list[Value] = field(default_factory=list)
-    """What a generator has yielded so far; a generator is run to its end when it is called."""
-
-    @property
-    def module(self) -> Module:
-        """The file whose text is being interpreted."""
-        return self.scope.module
-
-    @property
-    def on_demand(self) -> bool:
-        """Whether its variables are worked out backwards (see ``lazy``): objects made here
-        are worked out on demand as well."""
-        return self.scope.on_demand is not None and self.function is not None
 
 
 class Interpreter:
@@ -101,7 +107,7 @@ class Interpreter:
     ) -> None:
         self.program = program
         self.follow = frozenset(follow)
-        self.natives = {**native.EXTERNALS, **(natives or {})}
+        self.natives: dict[str, Native] = dict(natives or {})
         self.constants = dict(constants or {})
         """Module-level names whose value a question takes for granted (``HAS_TRITON``)."""
         self.environment = dict(environment or {})
@@ -113,17 +119,83 @@ class Interpreter:
         self.journal = Journal()
         self.stack: list[Place] = []
         self.steps = 0
-        self._globals: dict[str, Scope] = {}
-        self._resolving: set[tuple[int, str]] = set()
+        self.charged = 0
+        self.depth = 0
+        self.deferred: list[Deferred] = []
+        """Paths that left early and have not met the present one yet (see ``branching``)."""
+        self.catching = 0
+        """How many ``try`` statements around could catch what is raised now."""
+        self.doubts = 0
+        """How many operations so far may have raised, being done on something unknown."""
+        self.handling: list[Raised] = []
+        self.modules = names.Modules()
         self._classes: dict[tuple[str, int], ClassValue] = {}
+        self._defaults: dict[tuple[str, int], Value] = {}
+        self._wrapped: dict[int, tuple[FunctionValue, Value]] = {}
+
+    # -- evaluation ------------------------------------------------------------------
+
+    def evaluate(self, frame: Frame, node: Node) -> Value:
+        """The value of an expression. Raises Raised or BudgetSpent."""
+        self.step(frame, node)
+        try:
+            value = expressions.evaluate(self, frame, node)
+        except RecursionError:
+            raise BudgetSpent("expressions and calls nest too deeply", frame.module.place(node)) from None
+        except SyntaxError as error:
+            value = Unknown(str(error), frame.module.place(node))
+        if isinstance(value, Unknown):
+            self.doubts += 1
+            return single(value)
+        return value
+
+    def run_block(self, frame: Frame, block: Node) -> Signal:
+        """Run statements until one leaves the block. Raises Raised or BudgetSpent."""
+        return statements.run_block(self, frame, block)
+
+    def execute(self, frame: Frame, node: Node) -> Signal:
+        """Run one statement. Raises Raised or BudgetSpent."""
+        self.step(frame, node)
+        try:
+            return statements.run(self, frame, node)
+        except RecursionError:
+            raise BudgetSpent("statements and calls nest too deeply", frame.module.place(node)) from None
+        except SyntaxError:
+            return None
+
+    @contextmanager
+    def timeless(self) -> Iterator[None]:
+        """Work something out that holds on every side of an undecided condition: a module's
+        or class's own names, which Python works out before any function runs."""
+        catching, doubts = self.catching, self.doubts
+        self.catching = 0
+        try:
+            with self.journal.aside():
+                yield
+        finally:
+            self.catching, self.doubts = catching, doubts
 
     # -- places, notes, budgets ------------------------------------------------------
 
     def step(self, frame: Frame, node: Node) -> None:
         """Count one step; raises BudgetSpent past the limit."""
         self.steps += 1
-        if self.steps > self.budget.steps:
+        if self.steps + (self.journal.copied + self.charged) // ELEMENTS_PER_STEP > self.budget.steps:
             raise BudgetSpent(f"more than {self.budget.steps:,} steps", frame.module.place(node))
+
+    def charge(self, frame: Frame, node: Node, elements: int) -> None:
+        """Count work on many elements, which is not done step by step."""
+        self.charged += elements
+        if elements > ELEMENTS_PER_STEP:
+            self.step(frame, node)
+
+    @contextmanager
+    def host_errors(self, frame: Frame, node: Node) -> Iterator[None]:
+        """Python's own errors of an operation on plain values are the interpreted program's."""
+        try:
+            yield
+        except _HOST_ERRORS as error:
+            raise self.fail(type(error).__name__, str(error), frame, node) from None
 
     def note(self, kind: Happening, name: str, value: Value, frame: Frame, node: Node) -> None:
         """Add an event at a node."""
@@ -131,7 +203,10 @@ class Interpreter:
 
     def fail(self, name: str, message: str, frame: Frame, node: Node) -> Raised:
         """The exception that the interpreted program raises here."""
-        return Raised(ExceptionValue(name, message), (*self.stack, frame.module.place(node)))
+        error = ExceptionValue(name, message, None, (message,))
+        return Raised(error, (*self.stack, frame.module.place(node)))
+
+    # -- what the text says, read once -----------------------------------------------
 
     @staticmethod
     def local_bindings(function: FunctionValue) -> LocalBindings:
@@ -143,16 +218,37 @@ class Interpreter:
         return found
 
     @staticmethod
+    def is_generator(function: FunctionValue) -> bool:
+        """Whether calling the function makes a generator; read once."""
+        known, key = function.module.worked_out, ("yields", function.node.start_byte)
+        if key not in known:
+            body = function.node.child_by_field_name("body")
+            known[key] = body is not None and functions.may_yield(body)
+        return bool(known[key])
+
+    def module_default(self, function: FunctionValue, node: Node) -> Value:
+        """A default of a function of a module or class, made once for all calls."""
+        key = (function.module.path, node.start_byte)
+        if key not in self._defaults:
+            with self.timeless():
+                self._defaults[key] = names.evaluate_at(self, function, node)
+        return self._defaults[key]
+
+    @staticmethod
+    def bound_names(module: Module, function: Node) -> frozenset[str]:
+        """The names that are a function's own variables; read once."""
+        known, key = module.worked_out, ("bound names", function.start_byte)
+        if key not in known:
+            known[key] = bound_names(function)
+        found: frozenset[str] = known[key]
+        return found
+
+    @staticmethod
     def assigned_attributes(cls: ClassValue) -> frozenset[str]:
         """The attributes that any method in the class's body assigns; read once."""
         known, key = cls.module.worked_out, ("attributes", cls.node.start_byte)
         if key not in known:
-            known[key] = frozenset(
-                text(child(left, "attribute"))
-                for node in descendants(cls.node, "assignment", "augmented_assignment")
-                for left in [child(node, "left"), *named(child(node, "left"))]
-                if left.type == "attribute"
-            )
+            known[key] = assigned_attributes(cls.node)
         found: frozenset[str] = known[key]
         return found
 
@@ -160,138 +256,34 @@ class Interpreter:
 
     def globals_of(self, module: Module) -> Scope:
         """The module's scope; its names are evaluated when they are first asked for."""
-        if module.path not in self._globals:
-            self._globals[module.path] = Scope(module)
-        return self._globals[module.path]
+        return self.modules.globals_of(module)
 
     def lookup(self, name: str, frame: Frame, node: Node) -> Value:
         """The value of a name. Raises Raised(NameError) when nothing binds it."""
-        scope: Scope | None = frame.scope
-        while scope is not None:
-            if name in scope.variables:
-                return scope.variables[name]
-            if scope.on_demand is not None:
-                value = scope.on_demand(name)
-                if value is not NotImplemented:
-                    return value
-            scope = scope.parent
-        value = self.global_name(frame.module, name)
-        if value is not NotImplemented:
-            return value
-        if native.is_builtin(name):
-            return Builtin(name)
-        if "*" in frame.module.symbols:
-            return Unknown(f"{name} may come from a wildcard import", frame.module.place(node))
-        raise self.fail("NameError", f"name {name!r} is not defined", frame, node)
+        return variables.lookup(self, name, frame, node)
 
     def global_name(self, module: Module, name: str) -> Value:
         """A module's top-level name, evaluated once; NotImplemented when it binds none."""
-        scope = self.globals_of(module)
-        if name in scope.variables:
-            return scope.variables[name]
-        found = module.symbols.get(name)
-        if not found:
-            return NotImplemented
-        if name in self.constants:
-            return self.constants[name]
-        key = (id(scope), name)
-        if key in self._resolving:
-            return Unknown(f"{name} is defined in terms of itself")
-        self._resolving.add(key)
-        try:
-            value = self._define(scope, found)
-        finally:
-            self._resolving.discard(key)
-        scope.variables[name] = value
-        return value
+        return names.global_name(self, module, name)
 
-    def _define(self, scope: Scope, found: list[Definition]) -> Value:
-        at_runtime = [d for d in found if not d.typing_only] or found
-        last = at_runtime[-1]
-        if not last.conditional or len(at_runtime) == 1:
-            return self.bind(scope, last)
-        unconditional = [d for d in at_runtime if not d.conditional]
-        options = [*unconditional[-1:], *(d for d in at_runtime if d.conditional)]
-        value = self.bind(scope, options[0])
-        because = Unknown(f"{last.name} is bound under a condition", scope.module.place(last.node))
-        for option in options[1:]:
-            value = join_values(value, self.bind(scope, option), because)
-        return value
-
-    def bind(self, scope: Scope, found: Definition) -> Value:
-        """The value that one definition gives its name."""
-        node = found.node
-        if found.imported is not None:
-            return self.import_value(*found.imported)
-        if node.type == "function_definition":
-            return FunctionValue(found.name, node, scope, None, tuple(decorators(node)))
-        if node.type == "class_definition":
-            return self.class_value(node, scope)
-        right = node.child_by_field_name("right")
-        if right is None:
-            return Unknown(f"{found.name} is declared and not assigned", scope.module.place(node))
-        frame = Frame(scope)
-        from investigator.code.expressions import evaluate
-
-        value = evaluate(self, frame, right)
-        left = child(node, "left")
-        if left.type == "identifier":
-            return value
-        from investigator.code.expressions import unpack
-
-        names = [text(part) for part in named(left)]
-        parts = unpack(self, frame, node, value, len(names))
-        return parts[names.index(found.name)]
-
-    def class_value(self, node: Node, scope: Scope) -> ClassValue:
-        """The class of a class statement; the same statement always gives the same class."""
-        key = (scope.module.path, node.start_byte)
-        if key not in self._classes or scope.parent is not None:
-            self._classes[key] = ClassValue(text(child(node, "name")), node, scope, tuple(decorators(node)))
-        return self._classes[key]
+    def define(self, scope: Scope, found: list[Definition], owner: ClassValue | None = None) -> Value:
+        """What several definitions of one name give it; NotImplemented when none is reached."""
+        return names.define(self, scope, found, owner)
 
     def import_value(self, dotted: str, name: str | None) -> Value:
         """What ``from dotted import name`` (or ``import dotted``) binds."""
-        module = self.program.module(dotted)
-        if name is None:
-            return ModuleValue(module) if module is not None else External(dotted)
-        if module is not None:
-            value = self.global_name(module, name)
-            if value is not NotImplemented:
-                return value
-        inner = self.program.module(f"{dotted}.{name}")
-        if inner is not None:
-            return ModuleValue(inner)
-        if module is not None:
-            return self.module_attribute(module, name)
-        if self.program.is_package(dotted):
-            return Unknown(f"{dotted} has no module {name}")
-        return External(f"{dotted}.{name}")
+        return names.import_value(self, dotted, name)
 
     def module_attribute(self, module: Module, name: str) -> Value:
         """``module.name``: a top-level name, a submodule, or what ``__getattr__`` makes of it."""
-        value = self.global_name(module, name)
-        if value is not NotImplemented and not self._typing_only(module, name):
-            return value
-        getter = self.global_name(module, "__getattr__")
-        if isinstance(getter, FunctionValue):
-            return self.enter(getter, (name,), {})
-        if value is not NotImplemented:
-            return value
-        inner = self.program.module(f"{module.dotted}.{name}")
-        if inner is not None:
-            return ModuleValue(inner)
-        wildcard = module.symbols.get("*", [])
-        for found in wildcard:
-            if found.imported is not None:
-                value = self.import_value(found.imported[0], name)
-                if not isinstance(value, (External, Unknown)):
-                    return value
-        return Unknown(f"{module.dotted} has no name {name}")
+        return names.module_attribute(self, module, name)
 
-    @staticmethod
-    def _typing_only(module: Module, name: str) -> bool:
-        return all(found.typing_only for found in module.symbols.get(name, ()))
+    def class_value(self, node: Node, scope: Scope, decorators: tuple[str, ...]) -> ClassValue:
+        """The class of a class statement; a module's statement always gives the same class."""
+        key = (scope.module.path, node.start_byte)
+        if key not in self._classes or scope is not self.globals_of(scope.module):
+            self._classes[key] = ClassValue(names.name_of(node), node, scope, decorators)
+        return self._classes[key]
 
     # -- calls -----------------------------------------------------------------------
 
@@ -299,16 +291,6 @@ class Interpreter:
         self, frame: Frame, node: Node, callee: Value, args: tuple[Value, ...], kwargs: dict[str, Value]
     ) -> Value:
         """``callee(*args, **kwargs)`` as written at ``node``."""
-        if isinstance(callee, Unknown):
-            return callee
-        if isinstance(callee, OneOf):
-            return callee.because or Unknown("one of several callees", callee.place)
-        if isinstance(callee, Symbol):
-            value = callee.call(args, kwargs)
-            return self._undecided(frame, node, "call of a symbol") if value is NotImplemented else value
-        if isinstance(callee, Partial):
-            merged = {**callee.keywords, **kwargs}
-            return self.call(frame, node, callee.function, (*callee.arguments, *args), merged)
         if isinstance(callee, BoundMethod):
             return self._call_function(frame, node, callee.function, (callee.receiver, *args), kwargs)
         if isinstance(callee, FunctionValue):
@@ -316,22 +298,40 @@ class Interpreter:
         if isinstance(callee, ClassValue):
             return self._call_class(frame, node, callee, args, kwargs)
         if isinstance(callee, Builtin):
-            return native.call_builtin(self, frame, node, callee.name, args, kwargs)
+            return builtin_functions.call(self, frame, node, callee.name, args, kwargs)
         if isinstance(callee, NativeMethod):
-            return native.call_method(self, frame, node, callee, args, kwargs)
+            return builtin_methods.call(self, frame, node, callee, args, kwargs)
         if isinstance(callee, External):
             handler = self.natives.get(callee.dotted)
             if handler is not None:
                 return self._native(frame, node, handler, args, kwargs)
+            known = externals.FUNCTIONS.get(callee.dotted)
+            if known is not None:
+                return known(self, frame, node, args, kwargs)
             self.note(Happening.SKIP, callee.dotted, (args, kwargs), frame, node)
             return Unknown(f"{callee.dotted} is outside the tree", frame.module.place(node))
-        if isinstance(callee, Instance):
-            method = classes.class_attribute(self, callee.cls, "__call__") if callee.cls else NotImplemented
-            if method is NotImplemented and callee.cls and classes.has_external_base(self, callee.cls):
+        if isinstance(callee, Unknown):
+            handed = (*args, *kwargs.values())
+            return effects.through_unknown(self, frame, node, callee, handed) if callee.hides else callee
+        if isinstance(callee, OneOf):
+            return over(
+                self, frame, node, callee, lambda option: self.call(frame, node, option, args, kwargs)
+            )
+        if isinstance(callee, Symbol):
+            value = callee.call(args, kwargs)
+            return self._undecided(frame, node, "call of a symbol") if value is NotImplemented else value
+        if isinstance(callee, Partial):
+            merged = {**callee.keywords, **kwargs}
+            return self.call(frame, node, callee.function, (*callee.arguments, *args), merged)
+        if isinstance(callee, Instance) and callee.cls is not None:
+            method = classes.class_attribute(self, callee.cls, "__call__")
+            if method is NotImplemented and classes.has_external_base(self, callee.cls):
                 # torch.nn.Module.__call__ runs forward; every model of these engines is one.
                 method = classes.class_attribute(self, callee.cls, "forward")
             if isinstance(method, FunctionValue):
                 return self._call_function(frame, node, method, (callee, *args), kwargs)
+        if isinstance(callee, _NOT_CALLABLE):
+            raise self.fail("TypeError", f"{type(callee).__name__} object is not callable", frame, node)
         return self._undecided(frame, node, f"call of {callee!r}")
 
     def _native(
@@ -357,20 +357,40 @@ class Interpreter:
         handler = self.natives.get(function.qualified_name) or self.natives.get(function.name)
         if handler is not None:
             return self._native(frame, node, handler, args, kwargs)
-        if any("overload" in d for d in function.decorators):
+        if classes.is_marked(function, "overload"):
             return self._undecided(frame, node, f"overload {function.name}")
         if not self._enters(frame, function.name, function.qualified_name, function.module, args, kwargs):
-            self.note(Happening.SKIP, function.qualified_name, (args, kwargs), frame, node)
-            return Unknown(
-                f"{function.qualified_name} was not followed",
-                frame.module.place(node),
-                not_followed=function.qualified_name,
-            )
+            return self._left_alone(frame, node, function.qualified_name, args, kwargs)
+        wrapper = self._wrapper(function) if function.decorators and function.defaults is None else function
+        if wrapper is not function:
+            return self.call(frame, node, wrapper, args, kwargs)
+        return self.invoke(frame, node, function, args, kwargs)
+
+    def invoke(
+        self,
+        frame: Frame,
+        node: Node,
+        function: FunctionValue,
+        args: tuple[Value, ...],
+        kwargs: dict[str, Value],
+    ) -> Value:
+        """Enter a function, with the place of the call on the stack."""
         self.stack.append(frame.module.place(node))
         try:
             return self.enter(function, args, kwargs)
         finally:
             self.stack.pop()
+
+    def _wrapper(self, function: FunctionValue) -> Value:
+        """What the function's decorators make of it; itself where they are not of its file."""
+        key = id(function)
+        if key not in self._wrapped:
+            self._wrapped[key] = (function, function)
+            plain = replace(function, decorators=())
+            with self.timeless():
+                made = functions.decorated(self, function, plain)
+            self._wrapped[key] = (function, function if made is plain else made)
+        return self._wrapped[key][1]
 
     def _call_class(
         self, frame: Frame, node: Node, cls: ClassValue, args: tuple[Value, ...], kwargs: dict[str, Value]
@@ -380,12 +400,14 @@ class Interpreter:
             return self._native(frame, node, handler, args, kwargs)
         place = frame.module.place(node)
         if classes.is_exception(self, cls):
-            return ExceptionValue(cls.name, " ".join(a for a in args if isinstance(a, str)))
+            return ExceptionValue(cls.name, message_of(args), cls, args)
+        if enums.is_enum(self, cls) and len(args) == 1:
+            return enums.by_value(self, frame, node, cls, args[0])
         if self.made_on_demand is not None and self.made_on_demand(cls):
             return lazy.instance(self, cls, lazy.bound(self, cls, args, kwargs))
         if not self._enters(frame, cls.name, cls.name, cls.module, args, kwargs):
-            self.note(Happening.SKIP, cls.name, (args, kwargs), frame, node)
-            return Instance(cls, {}, complete=False, place=place)
+            self._left_alone(frame, node, cls.name, args, kwargs)
+            return Instance(cls, self.journal.born({}), complete=False, place=place)
         if frame.on_demand and classes.has_external_base(self, cls):
             return lazy.instance(self, cls, lazy.bound(self, cls, args, kwargs))
         self.stack.append(place)
@@ -394,64 +416,47 @@ class Interpreter:
         finally:
             self.stack.pop()
 
-    def imported_callee(self, frame: Frame, name: str) -> str | None:
-        """The real name of a callee that this file imports from another file of the tree, where
-        nothing but its arguments could make it worth entering; None for any other callee."""
-        if self.made_on_demand is not None or self._bound_locally(frame, name):
-            return None
-        found = frame.module.symbols.get(name)
-        if found is None or len(found) != 1 or found[0].imported is None or found[0].conditional:
-            return None
-        dotted, real = found[0].imported
-        if real is None or real.endswith(("Error", "Exception", "Warning")):
-            return None
-        if self._wanted(name) or self._wanted(real) or self.program.path_of(dotted) is None:
-            return None
-        return real
-
-    def _wanted(self, name: str) -> bool:
-        return name in self.natives or name in self.follow
-
-    def _bound_locally(self, frame: Frame, name: str) -> bool:
-        scope: Scope | None = frame.scope
-        while scope is not None and scope is not self._globals.get(frame.module.path):
-            if name in scope.variables:
-                return True
-            on_demand = scope.on_demand is not None
-            if on_demand and (frame.function is None or self.local_bindings(frame.function).binds(name)):
-                return True
-            scope = scope.parent
-        return False
-
-    @staticmethod
-    def may_enter(args: Sequence[Value], kwargs: Mapping[str, Value]) -> bool:
-        """Whether some argument is what the question is about."""
-        return any(concerns(value) for value in (*args, *kwargs.values()))
+    def construct(
+        self, cls: ClassValue, args: tuple[Value, ...], kwargs: dict[str, Value], place: Place | None
+    ) -> Value:
+        """Make an instance and run its ``__init__`` (or fill its dataclass fields)."""
+        complete = not classes.has_external_base(self, cls)
+        made = Instance(cls, self.journal.born({}), complete=complete, place=place)
+        if classes.class_attribute(self, cls, "__new__") is not NotImplemented:
+            return Unknown(f"{cls.name} makes its own objects", place)
+        initialiser = classes.class_attribute(self, cls, "__init__")
+        if isinstance(initialiser, FunctionValue):
+            self.enter(initialiser, (made, *args), kwargs)
+        elif dataclass_fields.is_dataclass(self, cls):
+            dataclass_fields.fill_fields(self, made, args, kwargs)
+        elif made.complete and (args or kwargs) and initialiser is NotImplemented:
+            frame = Frame(self.globals_of(cls.module))
+            raise self.fail("TypeError", f"{cls.name}() takes no arguments", frame, cls.node)
+        return made
 
     def leave_alone(
         self, frame: Frame, node: Node, name: str, args: tuple[Value, ...], kwargs: dict[str, Value]
     ) -> Value:
         """What a callee gives that is not even looked up: an object of a class (by the
         convention that classes are capitalised), else something unknown."""
-        place = frame.module.place(node)
-        self.note(Happening.SKIP, name, (args, kwargs), frame, node)
+        unknown = self._left_alone(frame, node, name, args, kwargs)
         if name[:1].isupper():
-            return Instance(None, {}, complete=False, place=place)
-        return Unknown(f"{name} was not followed", place, not_followed=name)
+            return Instance(None, self.journal.born({}), complete=False, place=unknown.place)
+        return unknown
 
-    def construct(
-        self, cls: ClassValue, args: tuple[Value, ...], kwargs: dict[str, Value], place: Place | None
-    ) -> Value:
-        """Make an instance and run its ``__init__`` (or fill its dataclass fields)."""
-        made = Instance(cls, {}, complete=not classes.has_external_base(self, cls), place=place)
-        initialiser = classes.class_attribute(self, cls, "__init__")
-        if isinstance(initialiser, FunctionValue):
-            self.enter(initialiser, (made, *args), kwargs)
-        elif classes.is_dataclass(self, cls):
-            classes.fill_fields(self, made, args, kwargs)
-        else:
-            made.complete = False
-        return made
+    def _left_alone(
+        self, frame: Frame, node: Node, name: str, args: tuple[Value, ...], kwargs: dict[str, Value]
+    ) -> Unknown:
+        """A callee of the tree that is not entered may have changed what it was handed."""
+        self.note(Happening.SKIP, name, (args, kwargs), frame, node)
+        unknown = Unknown(f"{name} was not followed", frame.module.place(node), not_followed=name)
+        effects.left_alone(self, unknown, (*args, *kwargs.values()))
+        return unknown
+
+    @staticmethod
+    def may_enter(args: Sequence[Value], kwargs: Mapping[str, Value]) -> bool:
+        """Whether some argument is what the question is about."""
+        return any(concerns(value) for value in (*args, *kwargs.values()))
 
     def _enters(
         self,
@@ -468,12 +473,17 @@ class Interpreter:
 
     def enter(self, function: FunctionValue, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
         """Run a function of the tree. Raises Raised or BudgetSpent."""
-        from investigator.code.statements import run_function
-
-        if len(self.stack) > self.budget.depth:
-            place = self.stack[-1]
-            return Unknown(f"calls nest deeper than {self.budget.depth}", place)
-        return run_function(self, function, args, kwargs)
+        if self.depth >= self.budget.depth:
+            place = self.stack[-1] if self.stack else function.module.place(function.node)
+            unknown = Unknown(f"calls nest deeper than {self.budget.depth}", place)
+            effects.left_alone(self, unknown, (*args, *kwargs.values()))
+            return unknown
+        self.depth += 1
+        try:
+            value = functions.run_function(self, function, args, kwargs)
+        finally:
+            self.depth -= 1
+        return value if self.depth or self.stack else settled(value)
 
     # -- attributes ------------------------------------------------------------------
 
@@ -482,14 +492,22 @@ class Interpreter:
         value = self.attribute_or_missing(frame, node, owner, name)
         if value is NotImplemented:
             raise self.fail("AttributeError", f"{owner!r} has no attribute {name!r}", frame, node)
+        if may_be_absent(value):
+            self.doubts += 1
+            self.note(Happening.ASSUME, "no AttributeError", value, frame, node)
+            return without_absent(value)
         return value
 
     def attribute_or_missing(self, frame: Frame, node: Node, owner: Value, name: str) -> Value:
-        """``owner.name``; NotImplemented where it surely does not exist."""
+        """``owner.name``; NotImplemented where it surely does not exist; ABSENT among its
+        options where it may not."""
+        if isinstance(owner, Instance):
+            return self._instance_attribute(frame, node, owner, name)
         if isinstance(owner, Unknown):
-            return owner
+            return builtin_methods.attribute_of_unknown(owner, name)
         if isinstance(owner, OneOf):
-            return self.over(owner, lambda option: self.attribute(frame, node, option, name))
+            value = over(self, frame, node, owner, lambda o: self._option_attribute(frame, node, o, name))
+            return NotImplemented if value is ABSENT else value
         if isinstance(owner, Symbol):
             kept = owner.kept()
             value = kept[name] if kept is not None and name in kept else owner.attribute(name)
@@ -500,76 +518,140 @@ class Interpreter:
             return self.module_attribute(owner.module, name)
         if isinstance(owner, External):
             return External(f"{owner.dotted}.{name}")
-        if isinstance(owner, Instance):
-            return self._instance_attribute(frame, node, owner, name)
         if isinstance(owner, ClassValue):
             return classes.attribute_of_class(self, owner, name)
         if isinstance(owner, Super):
             return classes.super_attribute(self, owner, name)
-        return native.attribute(owner, name, frame.module.place(node))
+        if isinstance(owner, (StrMember, IntMember)):
+            value = enums.member_attribute(self, owner, name)
+            if value is not NotImplemented:
+                return classes.bind_attribute(self, frame, node, owner, value)
+        return builtin_methods.attribute(owner, name, frame.module.place(node))
+
+    def _option_attribute(self, frame: Frame, node: Node, option: Value, name: str) -> Value:
+        value = self.attribute_or_missing(frame, node, option, name)
+        return ABSENT if value is NotImplemented else value
 
     def _instance_attribute(self, frame: Frame, node: Node, owner: Instance, name: str) -> Value:
-        value = self._find_on_instance(frame, node, owner, name)
+        value = owner.attributes.get(name, ABSENT)
+        if may_be_absent(value):
+            value = self._not_on_instance(frame, node, owner, name, value)
         if owner.label is not None:
             self.note(Happening.READ, f"{owner.label}.{name}", value, frame, node)
         return value
 
-    def _find_on_instance(self, frame: Frame, node: Node, owner: Instance, name: str) -> Value:
-        if name in owner.attributes:
-            return owner.attributes[name]
-        if name == "__class__" and owner.cls is not None:
-            return owner.cls
-        if owner.cls is not None:
-            value = classes.class_attribute(self, owner.cls, name)
+    def _not_on_instance(self, frame: Frame, node: Node, owner: Instance, name: str, found: Value) -> Value:
+        """An attribute that the object itself does not have, or (ABSENT among its options) may
+        not have."""
+        rest = without_absent(found)
+        loose = next((key for key in owner.attributes if is_spread(key)), None)
+        if loose is not None:
+            return single(loose)
+        value = self._find_on_class(frame, node, owner, name)
+        if rest is ABSENT or not isinstance(found, OneOf):
+            return value
+        return join_values(rest, ABSENT if value is NotImplemented else value, found.reason)
+
+    def _find_on_class(self, frame: Frame, node: Node, owner: Instance, name: str) -> Value:
+        cls = owner.cls
+        if cls is not None:
+            if name == "__class__":
+                return cls
+            value = classes.class_attribute(self, cls, name)
             if value is not NotImplemented:
                 return classes.bind_attribute(self, frame, node, owner, value)
+        if name == "__dict__":
+            if owner.complete:
+                return owner.attributes
+            return Unknown(f"{owner!r}.__dict__", hides=(owner.attributes,))
         if owner.made_by is not None:
-            value = owner.made_by(name)
-            if value is ABSENT:
-                return NotImplemented
-            if value is not NotImplemented:
+            with self.timeless():
+                value = owner.made_by(name)
+            if value is not NotImplemented and value is not ABSENT:
                 owner.attributes[name] = value
                 return value
-        if owner.complete:
+            if value is ABSENT:
+                return self._made_up(frame, node, owner, name, surely_missing=True)
+        return self._made_up(frame, node, owner, name, surely_missing=owner.complete)
+
+    def _made_up(
+        self, frame: Frame, node: Node, owner: Instance, name: str, *, surely_missing: bool
+    ) -> Value:
+        """What ``__getattr__`` gives; NotImplemented or Unknown where the class has none."""
+        if owner.cls is not None and not name.startswith("__"):
+            getter = classes.class_attribute(self, owner.cls, "__getattr__")
+            if isinstance(getter, FunctionValue):
+                return self.invoke(frame, node, getter, (owner, name), {})
+        if surely_missing:
             return NotImplemented
         return Unknown(f"{owner!r} may have an attribute {name}", frame.module.place(node))
 
     def set_attribute(self, frame: Frame, node: Node, owner: Value, name: str, value: Value) -> None:
-        """``owner.name = value``. Assignments to undecided owners are dropped."""
-        kept = owner.kept() if isinstance(owner, Symbol) else None
-        if kept is not None:
-            self.journal.touch(kept)
-            kept[name] = value
-            self.note(Happening.STORE, f"{type(owner).__name__}.{name}", (owner, value), frame, node)
-        if not isinstance(owner, Instance):
-            return
-        if owner.cls is not None:
-            setter = classes.property_setter(self, owner.cls, name)
+        """``owner.name = value``."""
+        if isinstance(owner, OneOf):
+            self.over(frame, node, owner, lambda o: self.set_attribute(frame, node, o, name, value))
+        elif isinstance(owner, Unknown):
+            effects.set_on_unknown(self, owner, name, value)
+        elif isinstance(owner, ClassValue):
+            self.journal.touch(owner.assigned, name)
+            owner.assigned[name] = value
+        elif isinstance(owner, ModuleValue):
+            scope = self.globals_of(owner.module)
+            self.journal.touch(scope.variables, name)
+            scope.variables[name] = value
+        elif isinstance(owner, Instance):
+            self._set_on_instance(frame, node, owner, name, value)
+        elif isinstance(owner, Symbol):
+            kept = owner.kept()
+            if kept is not None:
+                self.journal.touch(kept, name)
+                kept[name] = value
+                self.note(Happening.STORE, f"{type(owner).__name__}.{name}", (owner, value), frame, node)
+        elif isinstance(owner, Builtin):
+            raise self.fail("TypeError", f"cannot set {name!r} of {owner.name!r}", frame, node)
+        elif isinstance(owner, _NOT_CALLABLE):
+            raise self.fail("AttributeError", f"{type(owner).__name__} has no {name!r}", frame, node)
+
+    def _set_on_instance(self, frame: Frame, node: Node, owner: Instance, name: str, value: Value) -> None:
+        cls = owner.cls
+        if cls is not None:
+            setter = classes.property_accessor(self, cls, name, "setter")
             if setter is not None:
-                self.enter(setter, (owner, value), {})
+                self.invoke(frame, node, setter, (owner, value), {})
                 return
-        self.journal.touch(owner.attributes)
+            if classes.is_read_only(self, cls, name):
+                raise self.fail("AttributeError", f"{cls.name}.{name} has no setter", frame, node)
+            if dataclass_fields.is_frozen(self, cls):
+                raise self.fail("FrozenInstanceError", f"cannot assign to field {name!r}", frame, node)
+            if isinstance(classes.class_attribute(self, cls, "__setattr__"), FunctionValue):
+                value = Unknown(f"{cls.name} decides how {name} is set", frame.module.place(node))
+        self.journal.touch(owner.attributes, name)
         owner.attributes[name] = value
-        owner_name = owner.label or (owner.cls.name if owner.cls else "object")
+        owner_name = owner.label or (cls.name if cls else "object")
         self.note(Happening.STORE, f"{owner_name}.{name}", (owner, value), frame, node)
 
     # -- undecided values ------------------------------------------------------------
 
-    def over(self, choice: OneOf, compute: Callable[[Value], Value]) -> Value:
+    def over(self, frame: Frame, node: Node, choice: OneOf, compute: Callable[[Value], Value]) -> Value:
         """Apply to each option and join."""
-        because = choice.because or Unknown("depends on an undecided condition", choice.place)
-        results = [compute(option) for option in choice.options]
-        value = results[0]
-        for other in results[1:]:
-            value = join_values(value, other, because)
-        return value
+        return over(self, frame, node, choice, compute)
+
+    def either(
+        self, frame: Frame, node: Node, sides: Sequence[Callable[[], Value]], because: Unknown
+    ) -> Value:
+        """The join of what an undecided expression may give; sides that raise are left out."""
+        return either(self, frame, node, sides, because)
+
+    def why(self, value: Value, frame: Frame, node: Node) -> Unknown:
+        """The reason that a value, or its truth, is not known."""
+        return find_unknown(value) or Unknown("truth not known", frame.module.place(node))
 
     def truth(self, value: Value) -> bool | None:
         """``bool(value)``; None when undecided."""
         if isinstance(value, Unknown):
-            return None
+            return value.truth
         if isinstance(value, OneOf):
-            sides = {self.truth(option) for option in value.options}
+            sides = {self.truth(option) for option in value.options if option is not ABSENT}
             return sides.pop() if len(sides) == 1 else None
         if isinstance(value, Symbol):
             return value.truth()
@@ -578,10 +660,14 @@ class Interpreter:
         if isinstance(value, Instance):
             return classes.truth_of_instance(self, value)
         if isinstance(value, (list, tuple, set, frozenset, dict)):
-            if any(not (isinstance(item, Unknown) and item.spread) for item in value):
+            if isinstance(value, dict) and value:
+                return (
+                    True if any(not may_be_absent(v) and not is_spread(k) for k, v in value.items()) else None
+                )
+            if any(not is_spread(item) for item in value):
                 return True
             return None if value else False
-        return bool(value)
+        return builtin_functions.truth(value)
 
 
 def concerns(value: Value) -> bool:
@@ -591,5 +677,5 @@ def concerns(value: Value) -> bool:
     if isinstance(value, Instance):
         return value.label is not None
     if isinstance(value, (list, tuple)) and len(value) <= 64:
-        return any(isinstance(item, Symbol) for item in value)
+        return any(isinstance(i, Symbol) or (isinstance(i, Instance) and i.label is not None) for i in value)
     return isinstance(value, BoundMethod) and concerns(value.receiver)

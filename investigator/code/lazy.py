@@ -19,8 +19,10 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
+from investigator.code import classes
+from investigator.code.assignment import part
+from investigator.code.frames import Frame
 from investigator.code.heap import join_values
-from investigator.code.local_bindings import targets
 from investigator.code.syntax import descendants, named, text
 from investigator.code.syntax import field as child
 from investigator.code.trace import Happening
@@ -37,7 +39,7 @@ from investigator.code.values import (
 )
 
 if TYPE_CHECKING:
-    from investigator.code.interpreter import Frame, Interpreter
+    from investigator.code.interpreter import Interpreter
 
 MODULE_ATTRIBUTES = frozenset(
     [
@@ -139,7 +141,6 @@ def instance(interp: Interpreter, cls: ClassValue, supply: Supply, label: str | 
 
 def _absent_or_open(interp: Interpreter, cls: ClassValue, name: str) -> Value:
     """ABSENT when no method of the class assigns the attribute and no base can have it."""
-    from investigator.code import classes
 
     for base in classes.mro(interp, cls):
         if isinstance(base, ClassValue):
@@ -158,7 +159,6 @@ def _absent_or_open(interp: Interpreter, cls: ClassValue, name: str) -> Value:
 
 def bound(interp: Interpreter, cls: ClassValue, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Supply:
     """What ``cls(*args, **kwargs)`` supplies to the parameters of its ``__init__``."""
-    from investigator.code import classes
 
     initialiser = classes.class_attribute(interp, cls, "__init__")
     given = dict(kwargs)
@@ -170,10 +170,7 @@ def bound(interp: Interpreter, cls: ClassValue, args: tuple[Value, ...], kwargs:
 
     def supply(name: str, annotation: str) -> Value:
         if name not in given and name in defaults:
-            from investigator.code.expressions import evaluate
-            from investigator.code.interpreter import Frame
-
-            given[name] = evaluate(interp, Frame(initialiser.scope), defaults[name])
+            given[name] = interp.evaluate(Frame(initialiser.scope), defaults[name])
         return given.get(name, NotImplemented)
 
     return supply
@@ -206,10 +203,9 @@ def value_at(
 
     ``names`` and ``first_round`` as in :class:`Given`.
     """
-    from investigator.code.expressions import evaluate
 
     given = Given(supply, names or {}, first_round)
-    return evaluate(interp, _frame(interp, function, receiver, given, node.start_byte), node)
+    return interp.evaluate(_frame(interp, function, receiver, given, node.start_byte), node)
 
 
 def run_at(
@@ -220,18 +216,16 @@ def run_at(
     For what assignments alone do not decide: a ``try`` whose handlers assign too. Raises
     Raised or BudgetSpent.
     """
-    from investigator.code.statements import run
 
-    run(interp, _frame(interp, function, receiver, Given(supply), statement.start_byte), statement)
+    interp.execute(_frame(interp, function, receiver, Given(supply), statement.start_byte), statement)
 
 
 def returned(interp: Interpreter, function: FunctionValue, supply: Supply = nothing) -> Value:
     """What a function returns, worked out on demand: the last of its returns that is reached."""
-    from investigator.code.expressions import evaluate
 
     body = child(function.node, "body")
     if function.node.type == "lambda":
-        return evaluate(interp, _frame(interp, function, None, Given(supply), body.end_byte), body)
+        return interp.evaluate(_frame(interp, function, None, Given(supply), body.end_byte), body)
     for node in reversed(list(descendants(body, "return_statement"))):
         if named(node) and reached(interp, function, node, None, supply) is not False:
             return value_at(interp, function, named(node)[0], None, supply)
@@ -254,7 +248,6 @@ def _attribute(
     looking_at: Callable[[Node], None],
 ) -> Value:
     """``made.name``, as left by the last assignment to it, or by the last one above ``within``."""
-    from investigator.code import classes
 
     assert made.cls is not None
     for base in classes.mro(interp, made.cls):
@@ -303,7 +296,6 @@ def _frame(
     interp: Interpreter, function: FunctionValue, receiver: Value, given: Given, position: int
 ) -> Frame:
     """A frame whose variables are resolved as seen from a byte position of the function."""
-    from investigator.code.interpreter import Frame
 
     enclosing = None if function.scope is interp.globals_of(function.module) else function.scope
     scope = Scope(function.module, parent=enclosing)
@@ -427,7 +419,6 @@ def _given(frame: Frame) -> Given:
 
 
 def _bound_value(interp: Interpreter, frame: Frame, node: Node, name: str, position: int | None) -> Value:
-    from investigator.code.expressions import evaluate, unpack
 
     if node.type == "augmented_assignment":
         return Unknown("changed by an augmented assignment", frame.module.place(node))
@@ -436,11 +427,8 @@ def _bound_value(interp: Interpreter, frame: Frame, node: Node, name: str, posit
     right = child(node, "right")
     while right.type == "assignment":
         right = child(right, "right")
-    value = evaluate(interp, frame, right)
-    names = targets(node)
-    if len(names) > 1:
-        return unpack(interp, frame, node, value, len(names))[names.index(name)]
-    return value
+    value = interp.evaluate(frame, right)
+    return part(interp, frame, child(node, "left"), name, value)
 
 
 def _loops(node: Node) -> Iterator[Node]:
@@ -493,6 +481,5 @@ def _conditions(parent: Node, current: Node) -> Iterator[tuple[Node, bool]]:
 
 
 def _truth_of(interp: Interpreter, frame: Frame, condition: Node) -> bool | None:
-    from investigator.code.expressions import evaluate
 
-    return interp.truth(evaluate(interp, _seen_from(interp, frame, condition), condition))
+    return interp.truth(interp.evaluate(_seen_from(interp, frame, condition), condition))

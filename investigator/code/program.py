@@ -19,6 +19,7 @@ from investigator.code.syntax import (
     ParsedFile,
     Place,
     definition,
+    descendants,
     field,
     named,
     parse,
@@ -107,15 +108,45 @@ def bindings(block: Node, package: str) -> Iterator[Definition]:
                     parts.append(
                         (clause.child_by_field_name("consequence") or field(clause, "body"), typing_only)
                     )
-                for body, only in reversed(parts):
-                    stack.extend((s, True, only) for s in reversed(statements(body)))
+                for side, only in reversed(parts):
+                    stack.extend((s, True, only) for s in reversed(statements(side)))
             case "try_statement" | "with_statement" | "for_statement" | "while_statement":
-                for child in reversed(named(inner)):
-                    body = child if child.type == "block" else _clause_body(child)
-                    if body is not None:
-                        stack.extend((s, True, typing_only) for s in reversed(statements(body)))
+                for name in _targets_of(inner):
+                    yield Definition(name, inner, None, True, typing_only)
+                for each in reversed(named(inner)):
+                    inside = each if each.type == "block" else _clause_body(each)
+                    if inside is not None:
+                        stack.extend((s, True, typing_only) for s in reversed(statements(inside)))
             case _:
                 pass
+
+
+def _targets_of(node: Node) -> list[str]:
+    """The names that a ``for`` or ``with`` statement itself binds."""
+    if node.type == "for_statement":
+        return _names_in(field(node, "left"))
+    if node.type == "with_statement":
+        return [
+            name
+            for clause in named(node)
+            if clause.type == "with_clause"
+            for target in descendants(clause, "as_pattern_target")
+            for name in _names_in(target)
+        ]
+    return []
+
+
+def _names_in(target: Node) -> list[str]:
+    """The plain names in a target: not those of ``a.b`` and ``a[b]``."""
+    found: list[str] = []
+    stack = [target]
+    while stack:
+        node = stack.pop()
+        if node.type == "identifier":
+            found.append(text(node))
+        elif node.type not in ("attribute", "subscript", "call"):
+            stack.extend(reversed(node.named_children))
+    return found
 
 
 def _clause_body(node: Node) -> Node | None:
@@ -127,13 +158,11 @@ def _clause_body(node: Node) -> Node | None:
 def assigned_names(assignment: Node) -> list[str]:
     """The plain names that an assignment binds (``a``, ``b`` in ``a, b = ...``)."""
     left = assignment.child_by_field_name("left")
-    if left is None:
-        return []
-    if left.type == "identifier":
-        return [text(left)]
-    if left.type in ("pattern_list", "tuple_pattern", "list_pattern"):
-        return [text(child) for child in named(left) if child.type == "identifier"]
-    return []
+    found = _names_in(left) if left is not None else []
+    right = assignment.child_by_field_name("right")
+    if right is not None and right.type == "assignment":
+        found.extend(assigned_names(right))
+    return found
 
 
 def imports(node: Node, package: str) -> Iterator[tuple[str, tuple[str, str | None]]]:
@@ -164,7 +193,7 @@ def absolute(name: str, package: str) -> str:
     if dots == 0:
         return name
     base = package.split(".") if package else []
-    base = base[: len(base) - (dots - 1)] if dots > 1 else base
+    base = base[: max(len(base) - (dots - 1), 0)] if dots > 1 else base
     return ".".join([*base, stripped] if stripped else base)
 
 

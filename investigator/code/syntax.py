@@ -41,8 +41,8 @@ class ParsedFile:
 
     @cached_property
     def lines(self) -> list[bytes]:
-        """The file's lines without their ends."""
-        return self.source.splitlines()
+        """The file's lines without their ends; lines end where the parser counts them."""
+        return [line.removesuffix(b"\r") for line in self.source.split(b"\n")]
 
     def quote(self, place: Place, limit: int = 3) -> str:
         """The text at a place, at most ``limit`` lines, undecodable bytes replaced."""
@@ -62,6 +62,13 @@ def text(node: Node) -> str:
     return raw.decode("utf-8", "replace") if raw is not None else ""
 
 
+def head(file: ParsedFile, node: Node, limit: int = 80) -> str:
+    """The beginning of the node's source text, at most ``limit`` bytes of it."""
+    return file.source[node.start_byte : min(node.end_byte, node.start_byte + limit)].decode(
+        "utf-8", "replace"
+    )
+
+
 def field(node: Node, name: str) -> Node:
     """The child in a field that the grammar guarantees. Raises SyntaxError where it is missing."""
     child = node.child_by_field_name(name)
@@ -78,6 +85,14 @@ def statements(block: Node) -> list[Node]:
 def named(node: Node) -> list[Node]:
     """The named children, comments left out."""
     return [child for child in node.named_children if child.type != "comment"]
+
+
+def first(node: Node) -> Node:
+    """The first named child. Raises SyntaxError where there is none."""
+    found = named(node)
+    if not found:
+        raise SyntaxError(f"empty {node.type} at line {node.start_point.row + 1}")
+    return found[0]
 
 
 def descendants(node: Node, *types: str) -> Iterator[Node]:
@@ -114,22 +129,34 @@ def decorators(node: Node) -> list[str]:
     return [text(child).lstrip("@").strip() for child in parent.children if child.type == "decorator"]
 
 
-def string_value(node: Node) -> str | None:
-    """The value of a plain string literal (no interpolation, no bytes); None for others."""
-    if node.type == "concatenated_string":
-        parts = [string_value(child) for child in named(node)]
-        return None if None in parts else "".join(part for part in parts if part is not None)
-    if node.type != "string":
-        return None
-    prefix = text(node.children[0]).rstrip("\"'").lower()
-    if "b" in prefix or any(child.type == "interpolation" for child in node.children):
-        return None
-    raw = b"".join(
-        child.text or b"" for child in node.children if child.type in ("string_content", "escape_sequence")
-    ).decode("utf-8", "replace")
+def string_prefix(node: Node) -> str:
+    """The letters before a string literal's quotes, in lower case."""
+    return text(node.children[0]).rstrip("\"'").lower()
+
+
+def plain_text(string: Node, piece: Node) -> str:
+    """What a piece of a string literal that is no interpolation stands for."""
+    if piece.type not in ("string_content", "escape_sequence", "escape_interpolation"):
+        return ""
+    raw = text(piece).replace("\r\n", "\n")
+    prefix = string_prefix(string)
+    if "f" in prefix or "t" in prefix:
+        raw = raw.replace("{{", "{").replace("}}", "}")
     if "r" in prefix or "\\" not in raw:
         return raw
     try:
         return raw.encode("latin-1", "backslashreplace").decode("unicode_escape")
     except UnicodeDecodeError:
         return raw
+
+
+def string_value(node: Node) -> str | None:
+    """The value of a plain string literal (no interpolation, no bytes); None for others."""
+    if node.type == "concatenated_string":
+        parts = [string_value(child) for child in named(node)]
+        return None if None in parts else "".join(part for part in parts if part is not None)
+    if node.type != "string" or not node.children:
+        return None
+    if "b" in string_prefix(node) or any(child.type == "interpolation" for child in node.children):
+        return None
+    return "".join(plain_text(node, piece) for piece in node.children)

@@ -30,6 +30,9 @@ class Happening(StrEnum):
     """A condition was not decided, both sides were followed."""
     ASSUME = "assume"
     """A path that raises under an undecided condition was left out."""
+    PRESUME = "presume"
+    """A module-level container was taken to be as its module's top level leaves it, although
+    functions of the module can change it; ``value`` is the place of one that does."""
     STORE = "store"
     """An attribute was set; ``name`` is ``Class.attribute``, ``value`` (instance, value)."""
     BIND = "bind"

@@ -26,16 +26,25 @@ Value = Any
 class Unknown:
     """Not decided. ``not_followed`` names a callee that was left alone and may decide it.
 
-    ``spread``: stands in a list or dict for any number of elements, none included.
+    ``spread``: stands in a list, set or dict for any number of elements, none included.
+    ``truth``: its truth, where that is known although the value is not (``x or y``).
+    ``hides``: objects that it may be; changing what it stands for may change any of them.
     """
 
     reason: str
     place: Place | None = None
     not_followed: str | None = None
     spread: bool = False
+    truth: bool | None = None
+    hides: tuple[Value, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.reason} ({self.place})" if self.place else self.reason
+
+
+ABSENT = Unknown("may not be set")
+"""What an attribute that surely does not exist gives; stands among the options of a variable,
+attribute or key that may not be there."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +54,11 @@ class OneOf:
     options: tuple[Value, ...]
     place: Place | None
     because: Unknown | None = None
+
+    @property
+    def reason(self) -> Unknown:
+        """Why it is not known which."""
+        return self.because or Unknown("depends on a condition that was not decided", self.place)
 
 
 @dataclass(eq=False)
@@ -58,17 +72,27 @@ class Scope:
     """Evaluates a variable that has not been assigned yet (see ``lazy``)."""
     given: object | None = None
     """What a question supplies to a scope whose variables come on demand (``lazy.Given``)."""
+    elsewhere: dict[str, Scope] = field(default_factory=dict)
+    """The scopes of the names that were declared ``global`` or ``nonlocal``."""
+    body: Node | None = None
+    """The function whose variables these are."""
+    is_comprehension: bool = False
 
 
 @dataclass(frozen=True, eq=False)
 class FunctionValue:
-    """A ``def`` or ``lambda`` with the scope it closes over, and the class it stands in."""
+    """A ``def`` or ``lambda`` with the scope it closes over, and the class it stands in.
+
+    ``defaults``: its parameters' defaults, for a function made while another ran; those of
+    a module's and of its classes' functions are worked out when they are first needed.
+    """
 
     name: str
     node: Node
     scope: Scope
     owner: ClassValue | None = None
     decorators: tuple[str, ...] = ()
+    defaults: dict[str, Value] | None = None
 
     @property
     def module(self) -> Module:
@@ -86,7 +110,11 @@ class FunctionValue:
 
 @dataclass(eq=False)
 class ClassValue:
-    """A class statement. Its bases are resolved when they are first asked for."""
+    """A class statement. Its bases are resolved when they are first asked for.
+
+    ``namespace``: what its body binds, as far as it was asked for. ``assigned``: what the
+    program set on it afterwards.
+    """
 
     name: str
     node: Node
@@ -94,6 +122,7 @@ class ClassValue:
     decorators: tuple[str, ...] = ()
     mro: tuple[Value, ...] | None = None
     namespace: dict[str, Value] = field(default_factory=dict)
+    assigned: dict[str, Value] = field(default_factory=dict)
 
     @property
     def module(self) -> Module:
@@ -124,6 +153,20 @@ class Instance:
         return f"<{self.label or (self.cls.name if self.cls else 'object')}>"
 
 
+class StrMember(str):
+    """A member of an enumeration of strings: a string that knows its class and name."""
+
+    cls: ClassValue
+    member: str
+
+
+class IntMember(int):
+    """A member of an enumeration of integers: an integer that knows its class and name."""
+
+    cls: ClassValue
+    member: str
+
+
 class TracedDict(dict[Any, Any]):
     """A dict whose key reads are traced under its label: a config of the checkpoint."""
 
@@ -134,6 +177,31 @@ class TracedList(list[Any]):
     """A list that came from the checkpoint: a callee that is handed it is followed."""
 
     label: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Stream:
+    """An iterator: ``at(n)`` gives its ``n``-th item, ``END``, or ``ASTRAY``; each is taken once.
+
+    ``position`` holds how many were taken; -1 when it has run out.
+    """
+
+    at: Callable[[int], Value]
+    position: list[Value] = field(default_factory=lambda: [0])
+
+
+END = object()
+"""What a stream gives when it has run out."""
+ASTRAY = object()
+"""What a stream gives when it cannot tell any more where it stands."""
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """``dict.keys()``, ``.values()`` or ``.items()``: follows the dict's changes."""
+
+    source: dict[Any, Any]
+    kind: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,10 +258,6 @@ class Partial:
     keywords: dict[str, Value]
 
 
-ABSENT = object()
-"""What an object gives for an attribute that surely does not exist."""
-
-
 class Symbol:
     """A value whose behaviour a question defines: a hidden state, a decoder layer.
 
@@ -231,10 +295,15 @@ class Symbol:
 
 @dataclass(frozen=True)
 class ExceptionValue:
-    """An exception object: its class name and its message, as far as known."""
+    """An exception object: its class name, its message as far as known, its arguments.
+
+    ``cls``: its class, when that stands in the tree.
+    """
 
     name: str
     message: str
+    cls: ClassValue | None = field(default=None, compare=False)
+    args: tuple[Value, ...] = field(default=(), compare=False)
 
 
 class Raised(Exception):
@@ -244,6 +313,10 @@ class Raised(Exception):
         super().__init__(f"{error.name}: {error.message}")
         self.error = error
         self.stack = stack
+
+
+class Doubted(Raised):
+    """An operation on something unknown may have raised, nobody knows what."""
 
 
 class BudgetSpent(Exception):
@@ -259,15 +332,32 @@ def is_unknown(value: Value) -> bool:
     return isinstance(value, (Unknown, OneOf))
 
 
+def single(value: Value) -> Value:
+    """One element of those that a spread stands for; any other value itself."""
+    if isinstance(value, Unknown) and value.spread:
+        return Unknown(value.reason, value.place, value.not_followed, hides=value.hides)
+    return value
+
+
+def is_spread(value: Value) -> bool:
+    """Whether the value stands for any number of elements."""
+    return isinstance(value, Unknown) and value.spread
+
+
 def find_unknown(value: Value, depth: int = 6) -> Unknown | None:
-    """The first undecided thing in a value, containers searched; None when all is decided."""
+    """The first undecided thing in a value, containers searched; None when all is decided.
+
+    Of a choice, the reason that names a callee which was not followed is preferred.
+    """
     if isinstance(value, Unknown):
         return value
     if isinstance(value, OneOf):
-        return value.because or Unknown("depends on a condition that was not decided", value.place)
+        return _why_choice(value)
     if depth == 0:
         return None
     elements: list[Value] = []
+    if isinstance(value, View):
+        value = value.source
     if isinstance(value, dict):
         elements = [*value.keys(), *value.values()]
     elif isinstance(value, (list, tuple, set, frozenset)):
@@ -276,3 +366,12 @@ def find_unknown(value: Value, depth: int = 6) -> Unknown | None:
         if (found := find_unknown(element, depth - 1)) is not None:
             return found
     return None
+
+
+def _why_choice(value: OneOf) -> Unknown:
+    reason = value.reason
+    if reason.not_followed is None:
+        for option in value.options:
+            if isinstance(option, Unknown) and option.not_followed is not None:
+                return option
+    return reason

@@ -1,0 +1,423 @@
+"""``raise``, ``assert``, ``try`` and ``with``.
+
+What may have been raised in a ``try`` is followed into its handlers: an exception that is
+surely raised, one that a path under an undecided condition raises, and whatever an operation
+on something unknown may have raised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from tree_sitter import Node
+
+from investigator.code import classes
+from investigator.code.assignment import assign
+from investigator.code.branching import Ending, Raise, Signal, combine, explore, fork, gather, merged
+from investigator.code.exceptions import is_exception_name, is_subclass_of_builtin, message_of
+from investigator.code.frames import Frame
+from investigator.code.heap import Container, Contents, Level, lost, may_be_absent, spread
+from investigator.code.literals import render
+from investigator.code.syntax import field as child
+from investigator.code.syntax import first, named, text
+from investigator.code.values import (
+    ABSENT,
+    Builtin,
+    ClassValue,
+    Doubted,
+    ExceptionValue,
+    External,
+    FunctionValue,
+    Instance,
+    OneOf,
+    Raised,
+    Unknown,
+    Value,
+    find_unknown,
+    is_unknown,
+)
+from investigator.code.variables import delete_variable
+
+if TYPE_CHECKING:
+    from investigator.code.interpreter import Interpreter
+
+
+# -- raise and assert ------------------------------------------------------------------
+
+
+def run_raise(interp: Interpreter, frame: Frame, node: Node) -> Signal:
+    """``raise``, ``raise X``, ``raise X(...) from Y``."""
+    given = named(node)
+    if not given:
+        if interp.handling:
+            raise interp.handling[-1]
+        raise interp.fail("RuntimeError", "No active exception to reraise", frame, node)
+    stack = (*interp.stack, frame.module.place(node))
+    value = interp.evaluate(frame, given[0])
+    raise Raised(_to_raise(interp, frame, given[0], value), stack)
+
+
+def _to_raise(interp: Interpreter, frame: Frame, node: Node, value: Value) -> ExceptionValue:
+    """The exception that ``raise value`` raises; named after its text where it is not known."""
+    if isinstance(value, Builtin) and is_exception_name(value.name):
+        return ExceptionValue(value.name, "")
+    if isinstance(value, ClassValue) and classes.is_exception(interp, value):
+        return ExceptionValue(value.name, "", value)
+    if isinstance(value, ExceptionValue):
+        return ExceptionValue(value.name, _message(interp, frame, node, value), value.cls, value.args)
+    if isinstance(value, (int, float, str, list, tuple, dict, type(None))):
+        message = "exceptions must derive from BaseException"
+        return ExceptionValue("TypeError", message, None, (message,))
+    called = child(node, "function") if node.type == "call" else node
+    unknown = (Unknown("what an exception of unknown class says"),)
+    return ExceptionValue(text(called).rpartition(".")[2], _message(interp, frame, node, None), None, unknown)
+
+
+def _message(interp: Interpreter, frame: Frame, node: Node, error: ExceptionValue | None) -> str:
+    """What a person reads: the message as far as it is known."""
+    if error is not None and (error.message or find_unknown(error.args) is None):
+        return error.message or message_of(error.args)
+    arguments = named(child(node, "arguments")) if node.type == "call" else []
+    return render(interp, frame, arguments[0]) if arguments else ""
+
+
+def run_assert(interp: Interpreter, frame: Frame, node: Node) -> Signal:
+    """``assert condition, message``; an undecided one is taken to hold."""
+    parts = named(node)
+    value = interp.evaluate(frame, first(node))
+    truth = interp.truth(value)
+
+    def fails() -> Signal:
+        message = render(interp, frame, parts[1]) if len(parts) > 1 else text(parts[0])
+        raise interp.fail("AssertionError", message, frame, node)
+
+    if truth is None:
+        return fork(interp, frame, node, [fails, lambda: None], interp.why(value, frame, node))
+    return None if truth else fails()
+
+
+# -- try -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Handler:
+    """One ``except``: whether it catches an exception (None: not known), and what it does."""
+
+    catches: Callable[[Raised], bool | None]
+    run: Callable[[Raised], Signal]
+
+
+def run_try(interp: Interpreter, frame: Frame, node: Node) -> Signal:
+    """``try: ... except: ... else: ... finally: ...``."""
+    handlers: list[Handler] = []
+    otherwise: Node | None = None
+    final: Node | None = None
+    for clause in named(node):
+        if clause.type in ("except_clause", "except_group_clause"):
+            handlers.append(_handler(interp, frame, clause))
+        elif clause.type == "else_clause":
+            otherwise = child(clause, "body")
+        elif clause.type == "finally_clause":
+            final = first(clause)
+    body = child(node, "body")
+    return attempt(
+        interp,
+        frame,
+        node,
+        lambda: interp.run_block(frame, body),
+        handlers,
+        partial(interp.run_block, frame, otherwise) if otherwise is not None else None,
+        partial(interp.run_block, frame, final) if final is not None else None,
+    )
+
+
+def attempt(
+    interp: Interpreter,
+    frame: Frame,
+    node: Node,
+    body: Callable[[], Signal],
+    handlers: Sequence[Handler],
+    otherwise: Callable[[], Signal] | None,
+    final: Callable[[], Signal] | None,
+) -> Signal:
+    """Run ``body``; what it raises goes to the handlers; ``final`` runs whatever happened."""
+    mark, doubts = len(interp.deferred), interp.doubts
+    level = interp.journal.open(keys=True)
+    interp.catching += 1
+    try:
+        signal = body()
+    except Raised as error:
+        signal = Raise(error)
+    finally:
+        interp.catching -= 1
+    doubted = interp.doubts > doubts and (handlers or final)
+    if len(interp.deferred) == mark and not doubted and not isinstance(signal, Raise):
+        interp.journal.close(level)
+        return _finish(interp, frame, node, signal, otherwise, final)
+    endings = gather(interp, mark, level, signal)
+    interp.journal.undo(level)
+    interp.journal.close(level)
+    if doubted:
+        endings.append(_doubt(interp, frame, node, level, endings))
+
+    def go_on(ending: Ending) -> Callable[[], Signal]:
+        def run() -> Signal:
+            interp.journal.install(ending.contents)
+            if isinstance(ending.signal, Raise):
+                return _rescue(interp, frame, node, ending.signal.error, list(handlers))
+            return otherwise() if ending.signal is None and otherwise is not None else ending.signal
+
+        return run
+
+    if final is not None:
+        interp.catching += 1
+    try:
+        met = [e for ending in merged(endings) for e in explore(interp, go_on(ending), ending.because)]
+    finally:
+        if final is not None:
+            interp.catching -= 1
+    if final is not None:
+        met = [
+            e
+            for ending in merged(met)
+            for e in explore(interp, _with_final(interp, ending, final), ending.because)
+        ]
+    return combine(interp, frame, node, met)
+
+
+def _finish(
+    interp: Interpreter,
+    frame: Frame,
+    node: Node,
+    signal: Signal,
+    otherwise: Callable[[], Signal] | None,
+    final: Callable[[], Signal] | None,
+) -> Signal:
+    """The body surely raised nothing."""
+    if signal is None and otherwise is not None:
+        if final is not None:
+            return attempt(interp, frame, node, otherwise, (), None, final)
+        return otherwise()
+    if final is None:
+        return signal
+    last = final()
+    return signal if last is None else last
+
+
+def _with_final(interp: Interpreter, ending: Ending, final: Callable[[], Signal]) -> Callable[[], Signal]:
+    def run() -> Signal:
+        interp.journal.install(ending.contents)
+        last = final()
+        if last is None and isinstance(ending.signal, Raise):
+            raise ending.signal.error
+        return last if last is not None else ending.signal
+
+    return run
+
+
+def _rescue(interp: Interpreter, frame: Frame, node: Node, error: Raised, handlers: list[Handler]) -> Signal:
+    """The first handler that catches the error; where that is not known, each that may."""
+    if not handlers:
+        raise error
+    caught = handlers[0].catches(error)
+
+    def here() -> Signal:
+        interp.handling.append(error)
+        try:
+            return handlers[0].run(error)
+        finally:
+            interp.handling.pop()
+
+    if caught:
+        return here()
+    if caught is False:
+        return _rescue(interp, frame, node, error, handlers[1:])
+    because = Unknown("whether an exception is caught", frame.module.place(node))
+    further = handlers[1:]
+    sides = [here, lambda: _rescue(interp, frame, node, error, further)]
+    return fork(interp, frame, node, sides, because)
+
+
+def _doubt(interp: Interpreter, frame: Frame, node: Node, level: Level, endings: list[Ending]) -> Ending:
+    """The body may have been left at any operation on something unknown: what it changed may
+    or may not be changed then."""
+    because = Unknown("an operation on something unknown may have raised", frame.module.place(node))
+    contents: Contents = {}
+    for key, (container, before) in level.before.items():
+        after = [ending.contents[key][1] for ending in endings if key in ending.contents]
+        contents[key] = (container, _blurred(container, before, after, (level.keys or {}).get(key), because))
+    unknown = ExceptionValue("Exception", because.reason, None, (because,))
+    error = Doubted(unknown, (*interp.stack, frame.module.place(node)))
+    return Ending(Raise(error), contents, because)
+
+
+def _blurred(
+    container: Container, before: Container, after: list[Container], keys: set[Value] | None, because: Unknown
+) -> Container:
+    if isinstance(before, list):
+        return [spread(because, *before, *(item for content in after for item in content))]
+    if isinstance(before, set):
+        return {spread(because, *before, *(item for content in after for item in content))}
+    states = [content for content in after if isinstance(content, dict)]
+    touched = keys if keys is not None else {*before, *(key for state in states for key in state)}
+    blurred: dict[Value, Value] = {}
+    for key in {**before, **{k: None for state in states for k in state}}:
+        values = [state.get(key, ABSENT) for state in (before, *states)]
+        if key not in touched:
+            blurred[key] = values[0]
+            continue
+        wide = lost(because, *values)
+        blurred[key] = (
+            OneOf((wide, ABSENT), because.place, because) if any(map(may_be_absent, values)) else wide
+        )
+    return blurred
+
+
+# -- handlers --------------------------------------------------------------------------
+
+
+def _handler(interp: Interpreter, frame: Frame, clause: Node) -> Handler:
+    parts = named(clause)
+    body = next((part for part in parts if part.type == "block"), None)
+    caught = [part for part in parts if part.type != "block"]
+    pattern = caught[0] if caught else None
+    wanted = first(pattern) if pattern is not None and pattern.type == "as_pattern" else pattern
+    name = _alias(pattern) if pattern is not None else None
+
+    def catches(error: Raised) -> bool | None:
+        if wanted is None:
+            return True
+        return _catches(interp, interp.evaluate(frame, wanted), error)
+
+    def run(error: Raised) -> Signal:
+        if body is None:
+            return None
+        if name is None:
+            return interp.run_block(frame, body)
+        value = find_unknown(error.error.args) if isinstance(error, Doubted) else error.error
+        assign(interp, frame, name, value)
+        signal = interp.run_block(frame, body)
+        if name.type == "identifier" and text(name) in frame.scope.variables:
+            delete_variable(interp, frame, name, text(name))
+        return signal
+
+    return Handler(catches, run)
+
+
+def _alias(pattern: Node) -> Node | None:
+    if pattern.type != "as_pattern":
+        return None
+    target = pattern.child_by_field_name("alias")
+    return first(target) if target is not None and target.type == "as_pattern_target" else target
+
+
+def _catches(interp: Interpreter, wanted: Value, error: Raised) -> bool | None:
+    if isinstance(wanted, tuple):
+        answers = [_catches(interp, kind, error) for kind in wanted]
+        return True if True in answers else None if None in answers else False
+    if wanted == Builtin("BaseException") or (wanted == Builtin("Exception") and isinstance(error, Doubted)):
+        return True
+    if isinstance(error, Doubted):
+        return None
+    name, cls = error.error.name, error.error.cls
+    if isinstance(wanted, ClassValue):
+        return cls is not None and classes.is_subclass(interp, cls, wanted) is True
+    if cls is not None:
+        order = [base for base in classes.mro(interp, cls) if isinstance(base, Builtin)]
+        if isinstance(wanted, Builtin):
+            return any(is_subclass_of_builtin(base.name, wanted.name) for base in order)
+        return None
+    if isinstance(wanted, Builtin):
+        known = is_exception_name(name)
+        return is_subclass_of_builtin(name, wanted.name) if known else (wanted.name == "Exception" or None)
+    if isinstance(wanted, External):
+        return (
+            True if wanted.dotted.rpartition(".")[2] == name else False if is_exception_name(name) else None
+        )
+    return None
+
+
+# -- with ------------------------------------------------------------------------------
+
+
+def run_with(interp: Interpreter, frame: Frame, node: Node) -> Signal:
+    """``with a as b, c: ...``. Contexts from outside the tree are taken to let exceptions pass,
+    ``contextlib.suppress`` excepted."""
+    items = [item for clause in named(node) if clause.type == "with_clause" for item in named(clause)]
+    return _within(interp, frame, node, items)
+
+
+def _within(interp: Interpreter, frame: Frame, node: Node, items: list[Node]) -> Signal:
+    if not items:
+        return interp.run_block(frame, child(node, "body"))
+    inner = child(items[0], "value")
+    target = _alias(inner)
+    expression = first(inner) if target is not None else inner
+    handlers: list[Handler] = []
+    final: Callable[[], Signal] | None = None
+    suppressed = _suppressed(interp, frame, expression)
+    if suppressed is not None:
+        caught = suppressed
+        handlers = [Handler(lambda error: _catches(interp, caught, error), lambda error: None)]
+        entered: Value = None
+    else:
+        context = interp.evaluate(frame, expression)
+        entered, handlers, final = _enter(interp, frame, items[0], context)
+    if target is not None:
+        assign(interp, frame, target, entered)
+    rest = items[1:]
+    if not handlers and final is None:
+        return _within(interp, frame, node, rest)
+    return attempt(interp, frame, node, lambda: _within(interp, frame, node, rest), handlers, None, final)
+
+
+def _suppressed(interp: Interpreter, frame: Frame, expression: Node) -> Value:
+    """The exceptions of ``contextlib.suppress(...)``; None for any other context."""
+    if expression.type != "call":
+        return None
+    callee = child(expression, "function")
+    if text(callee).rpartition(".")[2] != "suppress":
+        return None
+    if interp.evaluate(frame, callee) != External("contextlib.suppress"):
+        return None
+    return tuple(interp.evaluate(frame, part) for part in named(child(expression, "arguments")))
+
+
+def _enter(
+    interp: Interpreter, frame: Frame, node: Node, context: Value
+) -> tuple[Value, list[Handler], Callable[[], Signal] | None]:
+    """What ``__enter__`` gives, and what ``__exit__`` does with an exception and without one."""
+    unknown = Unknown("a context", frame.module.place(node))
+    if not isinstance(context, Instance) or context.cls is None:
+        return (context if is_unknown(context) else unknown), [], None
+    enter = classes.class_attribute(interp, context.cls, "__enter__")
+    leave = classes.class_attribute(interp, context.cls, "__exit__")
+    entered = context
+    if isinstance(enter, FunctionValue):
+        entered = interp.call(frame, node, enter, (context,), {})
+    if not isinstance(leave, FunctionValue):
+        return entered, [], None
+    function = leave
+    caught: list[Raised] = []
+
+    def after_raise(error: Raised) -> Signal:
+        caught.append(error)
+        answer = interp.call(frame, node, function, (context, unknown, error.error, unknown), {})
+        truth = interp.truth(answer)
+
+        def again() -> Signal:
+            raise error
+
+        if truth is None:
+            return fork(interp, frame, node, [again, lambda: None], interp.why(answer, frame, node))
+        return None if truth else again()
+
+    def finally_() -> Signal:
+        if not caught:
+            interp.call(frame, node, function, (context, None, None, None), {})
+        return None
+
+    return entered, [Handler(lambda error: True, after_raise)], finally_

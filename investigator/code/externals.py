@@ -1,0 +1,230 @@
+"""Functions from outside the tree whose meaning is known: of itertools, functools, copy, os, ..."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from tree_sitter import Node
+
+from investigator.code.classes import class_attribute
+from investigator.code.dataclass_fields import made_field
+from investigator.code.frames import Frame
+from investigator.code.heap import lost, spread
+from investigator.code.iteration import iterate, pull, stream_over
+from investigator.code.values import (
+    END,
+    External,
+    Instance,
+    OneOf,
+    Partial,
+    Stream,
+    TracedDict,
+    TracedList,
+    Unknown,
+    Value,
+    View,
+    find_unknown,
+    is_spread,
+)
+
+if TYPE_CHECKING:
+    from investigator.code.interpreter import Interpreter
+
+Function = Callable[["Interpreter", Frame, Node, tuple[Value, ...], dict[str, Value]], Value]
+_SEQUENCES = (list, tuple, range, str, dict, View, Stream)
+
+
+def _items(interp: Interpreter, frame: Frame, node: Node, value: Value) -> list[Value]:
+    found = iterate(interp, frame, node, value)
+    return [spread(found)] if isinstance(found, Unknown) else found
+
+
+def _has_method(interp: Interpreter, owner: Instance, name: str) -> bool:
+    return owner.cls is not None and class_attribute(interp, owner.cls, name) is not NotImplemented
+
+
+def _islice(
+    interp: Interpreter, frame: Frame, node: Node, args: tuple[Value, ...], kwargs: dict[str, Value]
+) -> Value:
+    missing = find_unknown(args[1:])
+    if len(args) not in (2, 3, 4) or not isinstance(args[0], _SEQUENCES) or missing is not None:
+        return lost(missing or find_unknown(args) or Unknown("islice of something not followed"), *args)
+    bounds = args[1:]
+    if not all(bound is None or isinstance(bound, int) for bound in bounds):
+        return Unknown("islice with bounds that are no numbers")
+    start, stop, step = (0, bounds[0], 1) if len(bounds) == 1 else (*bounds, None)[:3]
+    start, step = start or 0, step or 1
+    if start < 0 or step < 1 or (stop is not None and stop < 0):
+        raise interp.fail("ValueError", "islice() takes None or integers from 0 on", frame, node)
+    source = stream_over(interp, frame, node, args[0])
+    taken = interp.journal.born([0, start])
+
+    def at(n: int) -> Value:
+        """Item by item, so that the source is used up as far as Python uses it."""
+        while stop is None or taken[1] < stop:
+            item = pull(interp, frame, node, source)
+            if item is END:
+                return END
+            interp.journal.touch(taken)
+            if is_spread(item):
+                taken[1] = stop if stop is not None else 0
+                rest = []
+                while stop is None and (more := pull(interp, frame, node, source)) is not END:
+                    rest.append(more)
+                return END if stop == 0 else spread(item, *rest)
+            position = taken[0]
+            taken[0] += 1
+            if position == taken[1]:
+                taken[1] += step
+                return item
+        return END
+
+    return Stream(at, interp.journal.born([0]))
+
+
+def _chain(
+    interp: Interpreter, frame: Frame, node: Node, args: tuple[Value, ...], kwargs: dict[str, Value]
+) -> Value:
+    sources = list(args)
+    state: list[Any] = interp.journal.born([0, None])
+
+    def at(n: int) -> Value:
+        while state[0] < len(sources):
+            interp.journal.touch(state)
+            if state[1] is None:
+                state[1] = stream_over(interp, frame, node, sources[state[0]])
+            item = pull(interp, frame, node, state[1])
+            if item is not END:
+                return item
+            state[0], state[1] = state[0] + 1, None
+        return END
+
+    return Stream(at, interp.journal.born([0]))
+
+
+def _from_iterables(
+    interp: Interpreter, frame: Frame, node: Node, args: tuple[Value, ...], kwargs: dict[str, Value]
+) -> Value:
+    items = _items(interp, frame, node, args[0]) if args else []
+    if any(is_spread(item) for item in items):
+        loose = next(item for item in items if is_spread(item))
+        return stream_over(interp, frame, node, [spread(loose, *items)])
+    return _chain(interp, frame, node, tuple(items), {})
+
+
+def _getenv(
+    interp: Interpreter, frame: Frame, node: Node, args: tuple[Value, ...], kwargs: dict[str, Value]
+) -> Value:
+    default = args[1] if len(args) > 1 else kwargs.get("default")
+    if not args or not isinstance(args[0], str):
+        return Unknown("an environment variable whose name is not known")
+    return interp.environment.get(args[0], default)
+
+
+def _partial(
+    interp: Interpreter, frame: Frame, node: Node, args: tuple[Value, ...], kwargs: dict[str, Value]
+) -> Value:
+    return Partial(args[0], args[1:], kwargs) if args else Unknown("partial() of nothing")
+
+
+def _modules(
+    interp: Interpreter, frame: Frame, node: Node, args: tuple[Value, ...], kwargs: dict[str, Value]
+) -> Value:
+    """``ModuleList`` holds the modules it is given: a list of its own."""
+    if not args:
+        return interp.journal.born([])
+    return (
+        interp.journal.born(_items(interp, frame, node, args[0]))
+        if isinstance(args[0], _SEQUENCES)
+        else args[0]
+    )
+
+
+def _cast(
+    interp: Interpreter, frame: Frame, node: Node, args: tuple[Value, ...], kwargs: dict[str, Value]
+) -> Value:
+    return args[1] if len(args) == 2 else kwargs.get("val", Unknown("cast() of nothing"))
+
+
+def _copy(
+    interp: Interpreter, frame: Frame, node: Node, args: tuple[Value, ...], kwargs: dict[str, Value]
+) -> Value:
+    return _copied(interp, args[0], {}, deep=False) if args else Unknown("copy() of nothing")
+
+
+def _deepcopy(
+    interp: Interpreter, frame: Frame, node: Node, args: tuple[Value, ...], kwargs: dict[str, Value]
+) -> Value:
+    return _copied(interp, args[0], {}, deep=True) if args else Unknown("deepcopy() of nothing")
+
+
+def _copied(interp: Interpreter, value: Value, seen: dict[int, Value], *, deep: bool) -> Value:
+    """A copy of a value, with copies of its parts where it is deep. What an object works out on
+    demand is worked out for the copy as for the object."""
+    if id(value) in seen:
+        return seen[id(value)]
+
+    def inner(part: Value) -> Value:
+        return _copied(interp, part, seen, deep=True) if deep else part
+
+    interp.charged += 1
+    if isinstance(value, Instance):
+        made = replace(value, attributes=interp.journal.born({}))
+        seen[id(value)] = made
+        made.attributes.update({name: inner(part) for name, part in value.attributes.items()})
+        return made
+    if isinstance(value, list):
+        items: list[Value] = TracedList() if isinstance(value, TracedList) else []
+        if isinstance(value, TracedList) and isinstance(items, TracedList):
+            items.label = value.label
+        seen[id(value)] = interp.journal.born(items)
+        items.extend(map(inner, value))
+        return items
+    if isinstance(value, dict):
+        entries: dict[Value, Value] = TracedDict() if isinstance(value, TracedDict) else {}
+        if isinstance(value, TracedDict) and isinstance(entries, TracedDict):
+            entries.label = value.label
+        seen[id(value)] = interp.journal.born(entries)
+        entries.update({key: inner(part) for key, part in value.items()})
+        return entries
+    if isinstance(value, set):
+        return interp.journal.born(set(value))
+    if isinstance(value, tuple):
+        return tuple(map(inner, value))
+    if isinstance(value, OneOf):
+        return OneOf(tuple(map(inner, value.options)), value.place, value.because)
+    return value
+
+
+def _replaced(
+    interp: Interpreter, frame: Frame, node: Node, args: tuple[Value, ...], kwargs: dict[str, Value]
+) -> Value:
+    """``dataclasses.replace(object, **changes)`` of an object without ``__post_init__``."""
+    if len(args) == 1 and isinstance(args[0], Instance) and not _has_method(interp, args[0], "__post_init__"):
+        made = replace(args[0], attributes=interp.journal.born(dict(args[0].attributes)))
+        made.attributes.update({k: v for k, v in kwargs.items() if not is_spread(k)})
+        made.complete = made.complete and not any(is_spread(k) for k in kwargs)
+        return made
+    return lost(find_unknown(args) or Unknown("replace() of something not followed"), *args)
+
+
+FUNCTIONS: dict[str, Function] = {
+    "itertools.islice": _islice,
+    "itertools.chain": _chain,
+    "itertools.chain.from_iterable": _from_iterables,
+    "os.getenv": _getenv,
+    "os.environ.get": _getenv,
+    "functools.partial": _partial,
+    "typing.cast": _cast,
+    "copy.copy": _copy,
+    "copy.deepcopy": _deepcopy,
+    "torch.nn.ModuleList": _modules,
+    "dataclasses.field": made_field,
+    "dataclasses.replace": _replaced,
+    "pydantic.Field": made_field,
+    "pydantic.fields.Field": made_field,
+    "enum.auto": lambda interp, frame, node, args, kwargs: External("enum.auto"),
+}
+"""By dotted name."""

@@ -1,0 +1,300 @@
+"""Going through values: lists, dicts and their views, sets, strings, ranges, iterators.
+
+An item that is a *spread* stands for any number of items. A set has no order that could be
+relied on, so what stands first in a set of two is one of the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from tree_sitter import Node
+
+from investigator.code import classes, enums
+from investigator.code.branching import either
+from investigator.code.frames import Frame
+from investigator.code.heap import MAX_OPTIONS, join_contents, lost, may_be_absent, roots, spread
+from investigator.code.values import (
+    ASTRAY,
+    END,
+    Builtin,
+    ClassValue,
+    FunctionValue,
+    Instance,
+    OneOf,
+    Stream,
+    Unknown,
+    Value,
+    View,
+    is_spread,
+    single,
+)
+
+if TYPE_CHECKING:
+    from investigator.code.interpreter import Interpreter
+
+_NEVER_ITERABLE = (int, float, type(None), FunctionValue, Builtin, slice)
+_RUN_OUT, _UNCERTAIN = -1, -2
+
+
+def iterate(interp: Interpreter, frame: Frame, node: Node, value: Value) -> list[Value] | Unknown:
+    """The items that a loop over the value sees, in order; a stream is used up.
+
+    Raises Raised(TypeError) for what cannot be gone through.
+    """
+    if isinstance(value, (list, tuple, range, str)):
+        interp.charge(frame, node, len(value))
+        return list(value)
+    if isinstance(value, dict):
+        return view_items(View(value, "keys"))
+    if isinstance(value, View):
+        return view_items(value)
+    if isinstance(value, (set, frozenset)):
+        interp.charge(frame, node, len(value))
+        return unordered(interp, frame, node, value)
+    if isinstance(value, Stream):
+        return _drain(interp, frame, node, value)
+    if isinstance(value, OneOf):
+        return _iterate_choice(interp, frame, node, value)
+    if isinstance(value, Unknown):
+        return children(value)
+    if isinstance(value, ClassValue) and enums.is_enum(interp, value):
+        return enums.members(interp, frame, node, value)
+    if isinstance(value, Instance) and value.cls is not None:
+        method = classes.class_attribute(interp, value.cls, "__iter__")
+        if isinstance(method, FunctionValue):
+            return iterate(interp, frame, node, interp.invoke(frame, node, method, (value,), {}))
+    if isinstance(value, _NEVER_ITERABLE):
+        raise interp.fail("TypeError", f"{type(value).__name__} object is not iterable", frame, node)
+    return Unknown("iteration over something not followed", frame.module.place(node))
+
+
+def children(value: Unknown) -> Unknown:
+    """What an element, attribute or part of something unknown is."""
+    if not value.hides:
+        return Unknown(value.reason, value.place, value.not_followed) if value.spread else value
+    parts: list[Value] = []
+    for hidden in value.hides:
+        if isinstance(hidden, (list, set)):
+            parts.extend(hidden)
+        elif isinstance(hidden, dict):
+            parts.extend((*hidden, *hidden.values()))
+        elif isinstance(hidden, Instance):
+            parts.extend(hidden.attributes.values())
+        else:
+            parts.append(hidden)
+    return Unknown(value.reason, value.place, value.not_followed, hides=roots(*parts))
+
+
+def view_items(view: View) -> list[Value]:
+    """The items of a dict's view now; keys that may not be there are spread."""
+    found: list[Value] = []
+    for key, value in view.source.items():
+        item = {"keys": key, "values": value}.get(view.kind, (key, value))
+        if is_spread(key):
+            found.append(spread(key, item))
+        elif may_be_absent(value):
+            found.append(spread(value.reason if isinstance(value, OneOf) else value, item))
+        else:
+            found.append(item)
+    return found
+
+
+def unordered(
+    interp: Interpreter, frame: Frame, node: Node, items: set[Value] | frozenset[Value]
+) -> list[Value]:
+    """As many items as a set has, each of them any of the set's."""
+    listed = in_some_order(items)
+    if len(listed) < 2 or any(is_spread(item) for item in listed):
+        return listed if len(listed) < 2 else [spread(next(filter(is_spread, listed)), *listed)]
+    because = Unknown("the order of a set", frame.module.place(node))
+    item = (
+        OneOf(tuple(listed), because.place, because) if len(listed) <= MAX_OPTIONS else lost(because, *listed)
+    )
+    return [item] * len(listed)
+
+
+def in_some_order(items: set[Value] | frozenset[Value]) -> list[Value]:
+    """The items in one order, the same in every run, for whom the order does not matter."""
+    try:
+        return sorted(items)
+    except TypeError:
+        return sorted(items, key=repr)
+
+
+def _iterate_choice(interp: Interpreter, frame: Frame, node: Node, value: OneOf) -> list[Value] | Unknown:
+    plain = (list, tuple, range, str, dict, set, frozenset, View)
+    if not all(isinstance(option, plain) for option in value.options):
+        interp.doubts += 1
+        return children(lost(value.reason, *value.options))
+    rows = [iterate(interp, frame, node, option) for option in value.options]
+    joined: list[Value] = []
+    for number, row in enumerate(rows):
+        assert isinstance(row, list)
+        content = row if number == 0 else join_contents(joined, row, value.reason)
+        assert isinstance(content, list)
+        joined = content
+    return joined
+
+
+# -- iterators -------------------------------------------------------------------------
+
+
+def stream_over(interp: Interpreter, frame: Frame, node: Node, value: Value) -> Stream:
+    """``iter(value)``. A list is followed as it changes."""
+    if isinstance(value, Stream):
+        return value
+    if isinstance(value, (list, tuple, range, str)):
+        return Stream(lambda n: value[n] if n < len(value) else END, interp.journal.born([0]))
+    items = iterate(interp, frame, node, value)
+    listed = [spread(items)] if isinstance(items, Unknown) else items
+    size = len(value) if isinstance(value, dict) else None
+
+    def at(n: int) -> Value:
+        if size is not None and len(value) != size and not any(map(is_spread, value)):
+            raise interp.fail("RuntimeError", "dictionary changed size during iteration", frame, node)
+        return listed[n] if n < len(listed) else END
+
+    return Stream(at, interp.journal.born([0]))
+
+
+def pull(interp: Interpreter, frame: Frame, node: Node, stream: Stream) -> Value:
+    """The stream's next item, or END. A spread stands for any number of next items."""
+    interp.step(frame, node)
+    position = stream.position[0]
+    if position == _RUN_OUT:
+        return END
+    interp.journal.touch(stream.position)
+    stream.position[0] = _RUN_OUT
+    item = stream.at(position) if isinstance(position, int) and position >= 0 else ASTRAY
+    if item is ASTRAY:
+        return spread(Unknown("an iterator that was used up to an unknown place", frame.module.place(node)))
+    if item is not END:
+        stream.position[0] = position + 1
+    return item
+
+
+def take(interp: Interpreter, frame: Frame, node: Node, stream: Stream) -> Value:
+    """``next(stream)``: one item, or END when there is surely none."""
+    if stream.position[0] == _UNCERTAIN or not isinstance(stream.position[0], int):
+        interp.doubts += 1
+        return Unknown("an iterator that was used up to an unknown place", frame.module.place(node))
+    item = pull(interp, frame, node, stream)
+    if is_spread(item):
+        stream.position[0] = _UNCERTAIN
+        interp.doubts += 1
+    return single(item)
+
+
+def _drain(interp: Interpreter, frame: Frame, node: Node, stream: Stream) -> list[Value]:
+    found = []
+    while (item := pull(interp, frame, node, stream)) is not END:
+        found.append(item)
+    return found
+
+
+def counted(interp: Interpreter, frame: Frame, node: Node, value: Value, start: int) -> Stream:
+    """``enumerate(value, start)``."""
+    inner = stream_over(interp, frame, node, value)
+    state: list[int | None] = interp.journal.born([start])
+
+    def at(n: int) -> Value:
+        item = pull(interp, frame, node, inner)
+        if item is END:
+            return END
+        index = state[0]
+        interp.journal.touch(state)
+        if is_spread(item):
+            state[0] = None
+            return spread(item)
+        state[0] = None if index is None else index + 1
+        unknown = Unknown("how many items came before", frame.module.place(node))
+        return (unknown if index is None else index, item)
+
+    return Stream(at, interp.journal.born([0]))
+
+
+def zipped(interp: Interpreter, frame: Frame, node: Node, columns: list[Value], strict: bool) -> Stream:
+    """``zip(*columns)``."""
+    inner = [stream_over(interp, frame, node, column) for column in columns]
+    ended = interp.journal.born([False])
+
+    def at(n: int) -> Value:
+        row: list[Value] = []
+        for column in inner if not ended[0] else ():
+            item = pull(interp, frame, node, column)
+            if item is END:
+                _same_length(interp, frame, node, inner, row if strict else None)
+                return END
+            row.append(item)
+        loose = next((item for item in row if is_spread(item)), None)
+        if loose is None:
+            return tuple(row) if row else END
+        interp.journal.touch(ended)
+        ended[0] = True
+        rest = [item for column in inner for item in _drain(interp, frame, node, column)]
+        return spread(loose, *row, *rest)
+
+    return Stream(at, interp.journal.born([0]))
+
+
+def _same_length(
+    interp: Interpreter, frame: Frame, node: Node, columns: list[Stream], row: list[Value] | None
+) -> None:
+    if row is None:
+        return
+    more = columns[1:] if not row else []
+    if row or any(pull(interp, frame, node, column) is not END for column in more):
+        raise interp.fail("ValueError", "zip() arguments differ in length", frame, node)
+
+
+def applied(interp: Interpreter, frame: Frame, node: Node, function: Value, columns: list[Value]) -> Stream:
+    """``map(function, *columns)``."""
+    rows = zipped(interp, frame, node, columns, False)
+
+    def call(arguments: Value) -> Value:
+        return interp.call(frame, node, function, arguments, {})
+
+    def at(n: int) -> Value:
+        row = pull(interp, frame, node, rows)
+        if row is END or not is_spread(row):
+            return row if row is END else call(row)
+        arguments = (single(row),) * len(columns)
+        value = either(interp, frame, node, [lambda: call(arguments), lambda: None], row)
+        return spread(row, value)
+
+    return Stream(at, interp.journal.born([0]))
+
+
+def filtered(
+    interp: Interpreter, frame: Frame, node: Node, keep: Callable[[Value], Value], value: Value
+) -> Stream:
+    """``filter``: the items for which ``keep`` gives something true."""
+    inner = stream_over(interp, frame, node, value)
+
+    def at(n: int) -> Value:
+        while (item := pull(interp, frame, node, inner)) is not END:
+            kept = keep(single(item))
+            truth = interp.truth(kept)
+            if truth is True:
+                return item
+            if truth is None:
+                return spread(interp.why(kept, frame, node), item)
+        return END
+
+    return Stream(at, interp.journal.born([0]))
+
+
+def generated(interp: Interpreter, source: Iterator[Value]) -> Stream:
+    """A generator: its items are worked out one by one, each once. Where the program goes back
+    (to the other side of a condition) it cannot follow."""
+    drawn = [0]
+
+    def at(n: int) -> Value:
+        if n != drawn[0]:
+            return ASTRAY
+        drawn[0] += 1
+        return next(source, END)
+
+    return Stream(at, interp.journal.born([0]))

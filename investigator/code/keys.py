@@ -1,0 +1,127 @@
+"""Values as keys of dicts and members of sets, and dicts some of whose keys are not known."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tree_sitter import Node
+
+from investigator.code import classes, dataclass_fields
+from investigator.code.equality import MAX_DEPTH, MAX_PARTS
+from investigator.code.frames import Frame
+from investigator.code.heap import join_values, may_be_absent, roots, spread, without_absent
+from investigator.code.values import (
+    ABSENT,
+    Instance,
+    OneOf,
+    Unknown,
+    Value,
+    find_unknown,
+    is_spread,
+)
+
+if TYPE_CHECKING:
+    from investigator.code.interpreter import Interpreter
+
+
+def as_key(interp: Interpreter, frame: Frame, node: Node, value: Value) -> Value:
+    """The value as it can stand in a dict or set here; Unknown where it is not decided which
+    key it is. Raises Raised(TypeError) for what cannot be a key in Python."""
+    if isinstance(value, (str, int, float, type(None))):
+        return value
+    stack: list[tuple[Value, int]] = [(value, 0)]
+    count = 0
+    while stack:
+        part, depth = stack.pop()
+        count += 1
+        if isinstance(part, (list, dict, set)):
+            raise interp.fail("TypeError", f"unhashable type: {type(part).__name__!r}", frame, node)
+        if isinstance(part, Unknown):
+            return part
+        if isinstance(part, OneOf):
+            return part.reason
+        if isinstance(part, Instance) and _compares_by_value(interp, part):
+            return Unknown("a key that decides itself what it equals", frame.module.place(node))
+        if count > MAX_PARTS or depth > MAX_DEPTH:
+            return Unknown("a very large key", frame.module.place(node))
+        if isinstance(part, (tuple, frozenset)):
+            stack.extend((inner, depth + 1) for inner in part)
+    return value
+
+
+def _compares_by_value(interp: Interpreter, value: Instance) -> bool:
+    cls = value.cls
+    if cls is None:
+        return False
+    return classes.class_attribute(interp, cls, "__eq__") is not NotImplemented or (
+        dataclass_fields.is_dataclass(interp, cls) and dataclass_fields.option(cls, "eq", default=True)
+    )
+
+
+def make_set(interp: Interpreter, frame: Frame, node: Node, items: list[Value]) -> set[Value]:
+    """A set of the items; an undecided item stands for any number of them."""
+    made: set[Value] = interp.journal.born(set())
+    for item in items:
+        key = item if is_spread(item) else as_key(interp, frame, node, item)
+        made.add(spread(key, item) if isinstance(key, Unknown) else key)
+    return made
+
+
+def make_dict(
+    interp: Interpreter, frame: Frame, node: Node, pairs: list[tuple[Value, Value]]
+) -> dict[Value, Value]:
+    """A dict of the pairs, later ones over earlier ones."""
+    made: dict[Value, Value] = interp.journal.born({})
+    for key, value in pairs:
+        set_entry(interp, frame, node, made, key, value)
+    return made
+
+
+def set_entry(
+    interp: Interpreter, frame: Frame, node: Node, owner: dict[Any, Any], key: Value, value: Value
+) -> None:
+    """``owner[key] = value``; under an undecided key it may have replaced any value."""
+    known = key if is_spread(key) else as_key(interp, frame, node, key)
+    if not isinstance(known, Unknown):
+        if owner and may_be_absent(owner.get(known)) and next(reversed(owner)) != known:
+            # Where it stands in the order depends on whether it was there before.
+            set_entry(interp, frame, node, owner, spread(find_unknown(owner[known]) or ABSENT, known), value)
+            return
+        interp.journal.touch(owner)
+        owner[known] = value
+        return
+    interp.journal.touch(owner)
+    for other in owner:
+        owner[other] = join_values(owner[other], value, known)
+    owner[spread(known, key)] = value
+
+
+def merge(
+    interp: Interpreter, frame: Frame, node: Node, owner: dict[Any, Any], other: dict[Any, Any]
+) -> None:
+    """``owner.update(other)``."""
+    for key, value in list(other.items()):
+        if not is_spread(key) and may_be_absent(value):
+            before = entry(owner, key)
+            rest = without_absent(value)
+            because = value.reason if isinstance(value, OneOf) else value
+            set_entry(interp, frame, node, owner, key, join_values(rest, before, because))
+        else:
+            set_entry(interp, frame, node, owner, key, value)
+
+
+def entry(owner: dict[Any, Any], key: Value) -> Value:
+    """What a dict holds at a key: ABSENT, or ABSENT among the options, where it is or may be
+    missing."""
+    value = owner.get(key, ABSENT)
+    if value is not ABSENT:
+        return value
+    for loose, other in owner.items():
+        if is_spread(loose):
+            value = join_values(join_values(ABSENT, other, loose), value, loose)
+    return value
+
+
+def unknown_entry(owner: dict[Any, Any], because: Unknown) -> Unknown:
+    """What a dict holds at a key that is not known."""
+    return Unknown(because.reason, because.place, because.not_followed, hides=roots(*owner.values()))

@@ -1,0 +1,202 @@
+"""Numbers, strings and f-strings, and the displays of lists, tuples, sets and dicts."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from tree_sitter import Node
+
+from investigator.code.builtin_functions import shown_text
+from investigator.code.builtin_methods import MAX_TEXT
+from investigator.code.equality import is_plain
+from investigator.code.frames import Frame
+from investigator.code.heap import roots, spread
+from investigator.code.iteration import iterate
+from investigator.code.keys import make_set, merge, set_entry
+from investigator.code.syntax import field as child
+from investigator.code.syntax import head, named, plain_text, string_prefix, string_value, text
+from investigator.code.values import OneOf, Raised, Unknown, Value, find_unknown
+
+if TYPE_CHECKING:
+    from investigator.code.interpreter import Interpreter
+
+MAX_DIGITS = 1_000
+_SIMPLE_SPEC = re.compile(r"(?:.?[<>=^])?[-+ ]?z?#?0?\d{0,4}[,_]?(?:\.\d{1,3})?[a-zA-Z%]?", re.DOTALL)
+
+
+def number(interp: Interpreter, frame: Frame, node: Node) -> Value:
+    """An integer or float literal."""
+    if node.end_byte - node.start_byte > MAX_DIGITS:
+        return Unknown(f"a number of over {MAX_DIGITS:,} digits", frame.module.place(node))
+    literal = text(node).lower()
+    try:
+        return float(literal) if node.type == "float" else int(literal, 0)
+    except ValueError:
+        return Unknown(f"number {literal[:20]}", frame.module.place(node))
+
+
+def string(interp: Interpreter, frame: Frame, node: Node) -> Value:
+    """A string, an f-string, or several beside each other."""
+    plain = string_value(node)
+    if plain is not None:
+        return plain
+    if node.type == "concatenated_string":
+        parts = [interp.evaluate(frame, part) for part in named(node)]
+        missing = find_unknown(parts)
+        if missing is not None or not all(isinstance(part, str) for part in parts):
+            return missing or Unknown("a string that is not text", frame.module.place(node))
+        return "".join(parts)
+    if "b" in string_prefix(node):
+        return Unknown("bytes", frame.module.place(node))
+    parts = [_piece(interp, frame, node, piece) for piece in node.children]
+    missing = find_unknown(parts)
+    if missing is not None:
+        return missing
+    if sum(map(len, parts)) > MAX_TEXT:
+        return Unknown("a very long text", frame.module.place(node))
+    return "".join(parts)
+
+
+def _piece(interp: Interpreter, frame: Frame, string: Node, piece: Node) -> str | Unknown:
+    if piece.type == "interpolation":
+        return _interpolation(interp, frame, piece)
+    return plain_text(string, piece)
+
+
+def _interpolation(interp: Interpreter, frame: Frame, node: Node) -> str | Unknown:
+    inner = child(node, "expression")
+    value = interp.evaluate(frame, inner)
+    conversion = node.child_by_field_name("type_conversion")
+    specifier = node.child_by_field_name("format_specifier")
+    shows_itself = any(part.type == "=" for part in node.children)
+    mark = text(conversion) if conversion is not None else ""
+    if shows_itself and specifier is None and not mark:
+        mark = "!r"
+    shown = _converted(interp, frame, node, value, mark)
+    if specifier is not None:
+        spec = _specifier(interp, frame, specifier)
+        shown = _formatted(interp, frame, node, shown if mark else value, spec)
+    if isinstance(shown, Unknown) or not shows_itself:
+        return shown
+    start = frame.module.file.source[inner.start_byte : inner.end_byte].decode("utf-8", "replace")
+    return f"{start}={shown}"
+
+
+def _converted(interp: Interpreter, frame: Frame, node: Node, value: Value, mark: str) -> str | Unknown:
+    place = frame.module.place(node)
+    if isinstance(value, OneOf):
+        made = interp.over(frame, node, value, lambda o: _converted(interp, frame, node, o, mark))
+        return made if isinstance(made, str) else find_unknown(made) or value.reason
+    if mark in ("!r", "!a"):
+        plain = isinstance(value, (int, float, str, bool, type(None))) or is_plain(value)
+        shown = shown_text(interp, frame, node, value) if plain and not isinstance(value, str) else None
+        if isinstance(value, str) and type(value) is str:
+            return repr(value) if mark == "!r" else ascii(value)
+        return shown if shown is not None else find_unknown(value) or Unknown("repr", place)
+    shown = shown_text(interp, frame, node, value)
+    return shown if shown is not None else find_unknown(value) or Unknown("formatted text", place)
+
+
+def _specifier(interp: Interpreter, frame: Frame, node: Node) -> str | Unknown:
+    """The text of a format specifier, which may hold interpolations itself."""
+    parts: list[str | Unknown] = []
+    position = node.start_byte + 1
+    source = frame.module.file.source
+    for inner in named(node):
+        parts.append(source[position : inner.start_byte].decode("utf-8", "replace"))
+        if inner.type in ("interpolation", "format_expression"):
+            parts.append(_interpolation(interp, frame, inner))
+        else:
+            parts.append(text(inner))
+        position = inner.end_byte
+    parts.append(source[position : node.end_byte].decode("utf-8", "replace"))
+    missing = find_unknown(parts)
+    return missing if missing is not None else "".join(str(part) for part in parts)
+
+
+def _formatted(
+    interp: Interpreter, frame: Frame, node: Node, value: Value, spec: str | Unknown
+) -> str | Unknown:
+    if isinstance(spec, Unknown):
+        return spec
+    if isinstance(value, OneOf):
+        made = interp.over(frame, node, value, lambda o: _formatted(interp, frame, node, o, spec))
+        return made if isinstance(made, str) else find_unknown(made) or value.reason
+    if type(value) not in (int, float, str, bool, type(None)) or not _SIMPLE_SPEC.fullmatch(spec):
+        return find_unknown(value) or Unknown("formatted text", frame.module.place(node))
+    with interp.host_errors(frame, node):
+        return format(value, spec)
+
+
+def render(interp: Interpreter, frame: Frame, node: Node) -> str:
+    """Text of an error message for people: unknown parts of an f-string as ``{...}``."""
+    if node.type == "parenthesized_expression":
+        return render(interp, frame, named(node)[0])
+    if node.type == "concatenated_string":
+        return "".join(render(interp, frame, part) for part in named(node))
+    if node.type == "string" and string_value(node) is None:
+        out: list[str] = []
+        for piece in node.children:
+            made: str | Unknown
+            try:
+                made = _piece(interp, frame, node, piece)
+            except Raised as error:
+                made = Unknown(str(error))
+            out.append(made if isinstance(made, str) else head(frame.module.file, piece))
+        return "".join(out)
+    try:
+        value = interp.evaluate(frame, node)
+    except Raised:
+        value = None
+    return value if isinstance(value, str) else "{" + head(frame.module.file, node) + "}"
+
+
+def elements(interp: Interpreter, frame: Frame, node: Node) -> list[Value]:
+    """The elements of a display, ``*`` unpacked."""
+    found: list[Value] = []
+    for part in named(node):
+        if part.type in ("list_splat", "parenthesized_list_splat"):
+            inside = iterate(interp, frame, part, interp.evaluate(frame, named(part)[0]))
+            found.extend([spread(inside)] if isinstance(inside, Unknown) else inside)
+        else:
+            found.append(interp.evaluate(frame, part))
+    return found
+
+
+def list_display(interp: Interpreter, frame: Frame, node: Node) -> Value:
+    """``[a, *b]``."""
+    return interp.journal.born(elements(interp, frame, node))
+
+
+def tuple_display(interp: Interpreter, frame: Frame, node: Node) -> Value:
+    """``(a, *b)``."""
+    return tuple(elements(interp, frame, node))
+
+
+def set_display(interp: Interpreter, frame: Frame, node: Node) -> Value:
+    """``{a, *b}``."""
+    return make_set(interp, frame, node, elements(interp, frame, node))
+
+
+def dict_display(interp: Interpreter, frame: Frame, node: Node) -> Value:
+    """``{key: value, **other}``."""
+    made: dict[Value, Value] = interp.journal.born({})
+    for part in named(node):
+        if part.type == "pair":
+            key = interp.evaluate(frame, child(part, "key"))
+            value = interp.evaluate(frame, child(part, "value"))
+            set_entry(interp, frame, part, made, key, value)
+        elif part.type == "dictionary_splat":
+            value = interp.evaluate(frame, named(part)[0])
+            if isinstance(value, dict):
+                merge(interp, frame, part, made, value)
+            elif value is None or isinstance(value, (int, float, str, list, tuple, set)):
+                raise interp.fail("TypeError", "argument after ** must be a mapping", frame, part)
+            else:
+                missing = find_unknown(value) or Unknown("** of no dict", frame.module.place(part))
+                loose = spread(missing, value)
+                set_entry(
+                    interp, frame, part, made, loose, Unknown(loose.reason, loose.place, hides=roots(value))
+                )
+    return made
