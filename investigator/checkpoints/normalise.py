@@ -42,7 +42,24 @@ CLASS_DEFAULTS: Mapping[str, Mapping[str, Json]] = {
         "attention_bias": False,
         "attention_dropout": 0.0,
         **_WINDOWED_DEFAULTS,
-    }
+    },
+    "llama": {
+        "vocab_size": 32000,
+        "hidden_size": 4096,
+        "intermediate_size": 11008,
+        "num_hidden_layers": 32,
+        "num_attention_heads": 32,
+        "hidden_act": "silu",
+        "max_position_embeddings": 2048,
+        "initializer_range": 0.02,
+        "rms_norm_eps": 1e-6,
+        "use_cache": True,
+        "tie_word_embeddings": False,
+        "attention_bias": False,
+        "attention_dropout": 0.0,
+        "mlp_bias": False,
+        "pretraining_tp": 1,
+    },
 }
 """Config class, by ``model_type``, -> the values it uses for keys that the file leaves out.
 

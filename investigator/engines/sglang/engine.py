@@ -5,10 +5,33 @@ from collections.abc import Callable, Mapping, Sequence
 from investigator.checkpoint import Checkpoint
 from investigator.code.program import Program
 from investigator.engines.interface import RunnerChoice, Told
+from investigator.engines.sglang import (
+    draft_keys,
+    draft_layers,
+    radix_cache,
+    silent_default,
+    target_layers,
+    worker,
+)
 from investigator.engines.sglang.world import World
 from investigator.model import Runner
 
-_ANSWERS: dict[str, Callable[[World], Told]] = {}
+_ANSWERS: dict[str, Callable[[World], Told]] = {
+    "target-layer-offset": target_layers.captured,
+    "layer-types": draft_layers.windows,
+    "cache-drop": radix_cache.dropped_groups,
+    "in-block-causality": draft_layers.causality,
+    "kv-retention": draft_keys.retained,
+    "config-coverage": draft_keys.read_keys,
+    "silent-default": silent_default.guessed,
+    "target-capture": target_layers.capturable,
+    "feature-width": draft_keys.feature_width,
+    "mask-token": worker.mask_token,
+    "vocab-mapping": draft_keys.vocab_mapping,
+    "embedding-scale": draft_keys.read_keys,
+    "head-sharing": worker.draft_head,
+    "rope": draft_keys.rotation,
+}
 QUESTIONS: tuple[tuple[str, Runner | None], ...] = tuple((contract, None) for contract in _ANSWERS)
 """Every (contract, runner) pair that this engine can be asked: it has one path."""
 

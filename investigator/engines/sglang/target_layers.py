@@ -9,6 +9,7 @@ through: indices into Hugging Face's ``hidden_states``.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from tree_sitter import Node
 
@@ -70,22 +71,48 @@ def captured(world: World) -> Told:
     return Told(outcome=result.outcome, steps=result.steps, assumptions=ASSUMPTIONS)
 
 
-def _captured(world: World, follow: frozenset[str]) -> Captured:
+def capturable(world: World) -> Told:
+    """``Known([d0, d1, ...])``: which of the wanted indices into ``hidden_states`` this target's
+    class captures when its setter is asked for them, whatever the model runner asks for."""
+    ids = world.checkpoint.target_layer_ids
+    if not ids:
+        return Told(outcome=NotKnown("the checkpoint names no target layer ids"))
+    wanted = {k + 1 for k in ids}
+    found: set[int] = set()
+    first: Captured | None = None
+    # A setter counts as decoder layers, or as boundaries between them: both are tried.
+    for numbers in ([k for k in ids if k >= 0], sorted(wanted)):
+        result = deepen(partial(_captured, world, numbers=tuple(numbers)), lambda found: found.missing)
+        first = first or result
+        if isinstance(result.outcome, Known) and isinstance(result.outcome.value, list):
+            found |= {depth for depth in result.outcome.value if depth in wanted}
+        elif first is result:
+            break
+        if found == wanted:
+            break
+    assert first is not None
+    if not isinstance(first.outcome, Known):
+        return Told(outcome=first.outcome, steps=first.steps, assumptions=ASSUMPTIONS)
+    return Told(outcome=Known(sorted(found)), steps=first.steps, assumptions=ASSUMPTIONS)
+
+
+def _captured(world: World, follow: frozenset[str], numbers: tuple[int, ...] | None = None) -> Captured:
+    """Follow the ids from config to capture; with ``numbers``, from the target's setter on."""
     session = world.start(follow=follow)
     try:
-        return _follow(session)
+        return _follow(session, numbers)
     except Raised as raised:
         return Captured(Refused(str(raised)), (Step(raised.stack[-1], "stops with an error"),))
     except BudgetSpent as spent:
         return Captured(NotKnown(str(spent)))
 
 
-def _follow(session: Session) -> Captured:
+def _follow(session: Session, numbers: tuple[int, ...] | None) -> Captured:
     target = target_model(session)
     if isinstance(target, Outcome):
         return Captured(target)
     model, stack = target
-    asked = ask_target(session, model)
+    asked = ask_target(session, model, numbers)
     steps = tuple(_reads(session))
     if isinstance(asked, Unknown):
         return Captured(NotKnown(f"which layers are asked for: {asked}"), steps, asked)
@@ -151,10 +178,14 @@ class Asked:
     place: Place
 
 
-def ask_target(session: Session, model: Instance) -> Asked | Unknown:
-    """Run what hands layer ids to the target."""
+def ask_target(session: Session, model: Instance, numbers: tuple[int, ...] | None = None) -> Asked | Unknown:
+    """Run what hands layer ids to the target; with ``numbers``, hand these to its setter."""
     interp = session.interp
     name = setter(session.world)
+    own = classes.class_attribute(interp, model.cls, name) if model.cls is not None else None
+    if numbers is not None and isinstance(own, FunctionValue):
+        interp.enter(own, (model, list(numbers)), {})
+        return _kept(session, name)
     function = next(_handing_over(session, name), None)
     if function is None:
         return Unknown(f"nothing outside the models calls {name}")
@@ -162,7 +193,12 @@ def ask_target(session: Session, model: Instance) -> Asked | Unknown:
     if (missing := find_unknown(list(arguments.values()))) is not None:
         return missing
     interp.enter(function, (receiver,) if receiver is not None else (), arguments)
-    events = interp.trace.events
+    return _kept(session, name)
+
+
+def _kept(session: Session, name: str) -> Asked | Unknown:
+    """What the target was left with by a setter of this name."""
+    events = session.interp.trace.events
     told = [i for i, e in enumerate(events) if e.kind is Happening.CALL and e.name.endswith(f".{name}")]
     if not told:
         return _left_alone(session) or Unknown(f"{name} was not reached")

@@ -6,8 +6,10 @@ about the deployment is in ``ASSUMPTIONS``, and is reported.
 """
 
 import hashlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from investigator.checkpoint import Checkpoint, ModelConfig
 from investigator.code import classes
@@ -17,6 +19,7 @@ from investigator.code.values import ClassValue, FunctionValue, Instance, Traced
 from investigator.engines import finding
 from investigator.engines.finding import class_named
 from investigator.engines.sglang import roles
+from investigator.engines.sglang.states import Does
 from investigator.engines.vllm.world import config_object
 from investigator.model import Json
 
@@ -42,6 +45,11 @@ CONSTANTS: dict[str, Value] = {
 """Module-level names that say what the machine is: one CUDA GPU."""
 
 
+TRANSFORMERS = 5
+"""The major version that is taken for granted where a tree does not say which it needs."""
+_PIN = re.compile(r"^Requires-Dist: transformers *[=~>]= *(\d+)", re.MULTILINE)
+
+
 @dataclass(frozen=True)
 class World:
     """One engine tree and one checkpoint; makes fresh objects for each question."""
@@ -62,6 +70,20 @@ class World:
             environment=self.environment,
         )
         return Session(interp, self)
+
+    @cached_property
+    def transformers(self) -> int | None:
+        """The major version of Transformers that this release is pinned to; None: not known."""
+        for path in self.program.tree.paths():
+            if path.endswith(".dist-info/METADATA"):
+                found = _PIN.search(self.program.tree.read(path).decode("utf-8", "replace"))
+                return int(found[1]) if found else None
+        return None
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What is taken for granted here."""
+        return ASSUMPTIONS if self.transformers else (*ASSUMPTIONS, f"Transformers {TRANSFORMERS}")
 
     @property
     def identity(self) -> str:
@@ -87,6 +109,8 @@ class Session:
         self.target_config.attributes.setdefault("language_only", False)
         text = self.target_config.attributes.get("text_config")
         self.target_text_config = text if isinstance(text, Instance) else self.target_config
+        if "num_loops" not in self.target_text_config.attributes and self.layers_run_once():
+            self.target_text_config.attributes["num_loops"] = 1
         self.algorithm = self._algorithm()
         self.server_args = self._server_args()
         self.model_config = self._model_config(
@@ -117,6 +141,11 @@ class Session:
         count = self.target_text_config.attributes.get("num_hidden_layers")
         return count if isinstance(count, int) else self.world.checkpoint.num_target_layers
 
+    def layers_run_once(self) -> bool:
+        """Whether the target runs its layers once a pass: the drafter counts as many as there are."""
+        count = self.target_text_config.attributes.get("num_hidden_layers")
+        return count is not None and count == self.world.checkpoint.draft.raw.get("num_target_layers")
+
     def frame(self, cls: ClassValue) -> Frame:
         """A frame at a class's module: to ask objects for attributes from."""
         return Frame(self.interp.globals_of(cls.module))
@@ -124,9 +153,15 @@ class Session:
     def _config(self, model: ModelConfig, label: str) -> Instance:
         """A config as Hugging Face or the engine makes it: the engine's own class, where it has one
         for the model type, brings properties."""
-        made = config_object(model.normalised, label, model.complete)
+        values = model.normalised
+        if (self.world.transformers or TRANSFORMERS) >= 5:
+            values = _rope_parameters(values)
+        made = config_object(values, label, model.complete)
         for config, values in ((made, model.normalised), *_nested(made, model.normalised)):
             kind = values.get("model_type")
+            text = config.attributes.get("text_config")
+            of_text = Does(lambda *_, found=text if isinstance(text, Instance) else config: found)
+            config.attributes.setdefault("get_text_config", of_text)
             config.cls = roles.config_class(self.interp, kind) if isinstance(kind, str) else None
             if config.cls is not None:
                 self._remember_properties(config.cls)
@@ -183,6 +218,20 @@ class Session:
     ) -> Value:
         """``ModelConfig.from_server_args(server_args, is_draft_model=...)``."""
         return self.draft_model_config if kwargs.get("is_draft_model") is True else self.model_config
+
+
+def _rope_parameters(values: Mapping[str, Json]) -> Mapping[str, Json]:
+    """A config's flat rotation keys as Transformers 5 hands them on: in one dictionary, under two names."""
+    made = {
+        key: _rope_parameters(value) if key == "text_config" and isinstance(value, Mapping) else value
+        for key, value in values.items()
+    }
+    if "rope_theta" in made and made.get("rope_parameters") is None:
+        scaling = made.get("rope_scaling")
+        given = scaling if isinstance(scaling, Mapping) else {}
+        parameters = {"rope_type": "default", **given, "rope_theta": made.pop("rope_theta")}
+        made["rope_parameters"] = made["rope_scaling"] = parameters
+    return made
 
 
 def _nested(made: Instance, values: Mapping[str, Json]) -> list[tuple[Instance, Mapping[str, Json]]]:
@@ -263,6 +312,7 @@ _NATIVES: dict[str, Native] = {
     "get_attention_dp_size": lambda *_: 1,
     "get_moe_expert_parallel_world_size": lambda *_: 1,
     "is_dp_attention_enabled": lambda *_: False,
+    "get_platform_worker_cls": lambda *_: None,  # only other platforms bring workers of their own
     "is_npu": lambda *_: False,
     "is_hip": lambda *_: False,
     "is_cpu": lambda *_: False,

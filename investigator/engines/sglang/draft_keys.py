@@ -1,0 +1,273 @@
+"""The draft config's keys on the drafter's own path: coverage, width, vocabulary, rotation, retention."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from investigator.code import lazy
+from investigator.code.follow import deepen
+from investigator.code.interpreter import Interpreter
+from investigator.code.syntax import Place, text
+from investigator.code.syntax import field as child
+from investigator.code.trace import Event, Happening
+from investigator.code.values import (
+    BudgetSpent,
+    ClassValue,
+    FunctionValue,
+    Raised,
+    Unknown,
+    Value,
+    find_unknown,
+)
+from investigator.engines import finding
+from investigator.engines.interface import Step, Told
+from investigator.engines.sglang import draft_layers, target_layers, worker
+from investigator.engines.sglang.world import ASSUMPTIONS, MODEL_CONFIG, Session, World
+from investigator.model import Json, Known, NotKnown, Refused, Unsupported
+
+DRAFT = "draft config"
+ROPE = "get_rope"
+ROPE_HINT = "sglang/srt/layers/rotary_embedding/__init__.py"
+NEOX = "is_neox_style"
+LAYOUTS = {True: "halves", False: "pairs"}
+MAPS = ("d2t", "hot_token_id")
+"""What a draft model that maps vocabularies calls the map, in its weights and on itself."""
+KEPT = ("vocab_size", "hidden_size", "head_dim", "num_attention_heads", "num_key_value_heads")
+"""Keys that the draft's ``ModelConfig`` takes over, for whoever asks it."""
+
+
+# -- which keys are read ---------------------------------------------------------------
+
+
+def read_keys(world: World) -> Told:
+    """``Known([key, ...])``: the draft config's keys that the drafter's path reads, sorted.
+
+    A key whose value is read and then does not decide what it should is not counted: windows,
+    causality and rotation are asked for what they came out as.
+    """
+    windows, causal, turned = draft_layers.windows(world), draft_layers.causality(world), rotation(world)
+    if isinstance(windows.outcome, Refused | Unsupported):
+        return windows
+    draft = draft_layers.build(world)
+    if draft.unknown is not None:
+        return Told(outcome=NotKnown(draft.unknown))
+    reads = dict(_reads(draft.session))
+    session = world.start()
+    try:
+        target = target_layers.target_model(session)
+        if isinstance(target, tuple):
+            target_layers.ask_target(session, target[0])
+        made = worker.worker(session)
+        if not isinstance(made, Unknown):
+            worker.mask_of(session, made)
+        _kept(session)
+    except (Raised, BudgetSpent) as error:
+        return Told(outcome=NotKnown(f"the drafter's path: {error}"))
+    reads = dict(_reads(session)) | reads
+    keys = set(reads) - _without_effect(world, windows, causal, turned)
+    steps = tuple(Step(reads[key].place, f"reads {key}") for key in sorted(keys))
+    return Told(outcome=Known(sorted(keys)), steps=steps, assumptions=ASSUMPTIONS)
+
+
+def _reads(session: Session) -> Iterator[tuple[str, Event]]:
+    for event in session.interp.trace.of(Happening.READ):
+        label, _, key = event.name.rpartition(".")
+        if label.split(".")[0] == DRAFT and event.value is not NotImplemented:
+            yield key.partition("[")[0], event
+
+
+def _kept(session: Session) -> None:
+    """What the draft's ``ModelConfig`` takes over from the config."""
+    cls = session.draft_model_config.cls
+    if cls is None:
+        return
+    made = lazy.instance(session.interp, cls, session.supply)
+    made.attributes.update(hf_config=session.draft_config, hf_text_config=session.draft_config)
+    for method in finding.methods(session.interp, cls):
+        local = session.interp.local_bindings(method)
+        for name in KEPT:
+            for node in local.assigned.get(f"{local.first}.{name}", ())[:1]:
+                right = node.child_by_field_name("right")
+                if right is not None:
+                    lazy.value_at(session.interp, method, right, made, session.supply)
+
+
+def _without_effect(world: World, windows: Told, causal: Told, turned: Told) -> set[str]:
+    """Keys that are read and whose value does not come out where it should."""
+    config, keys = world.checkpoint.draft.normalised, set()
+    wanted = world.checkpoint.windows
+    if isinstance(windows.outcome, Known) and wanted is not None and windows.outcome.value != list(wanted):
+        keys |= {"layer_types", "sliding_window"}
+    is_causal = config.get("is_causal")
+    if isinstance(is_causal, bool) and isinstance(causal.outcome, Known):
+        layers = causal.outcome.value
+        if layers != [is_causal] * world.checkpoint.num_draft_layers:
+            keys.add("is_causal")
+    if isinstance(turned.outcome, Known) and isinstance(turned.outcome.value, dict):
+        theta = config.get("rope_theta")
+        if theta is not None and turned.outcome.value["theta"] != theta:
+            keys.add("rope_theta")
+    return keys
+
+
+# -- rotation --------------------------------------------------------------------------
+
+
+@dataclass
+class _Ropes:
+    """Stands in for the function that makes rotary embeddings: keeps what each is made with."""
+
+    made: list[tuple[Value, Value, Place]] = field(default_factory=list)
+
+    def __call__(self, interp: Interpreter, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
+        """One rotary embedding."""
+        given = dict(kwargs)
+        for module in interp.program.mentioning([f"def {ROPE}("], [ROPE_HINT, *_ROPE_HINTS]):
+            function = interp.global_name(module, ROPE)
+            if isinstance(function, FunctionValue):
+                local = interp.local_bindings(function)
+                given = {**dict(zip(local.parameters, args, strict=False)), **kwargs}
+                for name, default in local.defaults.items():
+                    if name not in given:
+                        given[name] = lazy.value_at(interp, function, default, None)
+                break
+        theta = given.get("base", Unknown("the base of the angles"))
+        self.made.append((given.get(NEOX, Unknown(NEOX)), theta, interp.stack[-1]))
+        return Unknown("rotary embedding")
+
+
+_ROPE_HINTS = ("sglang/srt/layers/rotary_embedding/factory.py", "sglang/srt/layers/rotary_embedding.py")
+
+
+def rotation(world: World) -> Told:
+    """``Known({"layout": "halves" | "pairs", "theta": t, "from": "draft"})``."""
+    return deepen(lambda follow: _rotation(world, follow), lambda told: told[1])[0]
+
+
+def _rotation(world: World, follow: frozenset[str]) -> tuple[Told, Unknown | None]:
+    ropes = _Ropes()
+    draft = draft_layers.build(world, follow, {ROPE: ropes})
+    if draft.unsupported is not None:
+        return Told(outcome=Unsupported(draft.unsupported)), None
+    if not ropes.made:
+        why = draft.unknown or draft.refused or "its layers make no rotary embedding that was seen"
+        return Told(outcome=NotKnown(f"the draft model: {why}")), None
+    reads = draft_layers.config_reads(draft.session, ("rope_theta", "rope_parameters"))
+    steps = [Step(e.place, f"reads {e.name}") for e in reads]
+    steps += [
+        Step(place, "the draft layer's rotary embedding is made")
+        for place in dict.fromkeys(draft_layers.argument(draft.session, p, "base") for *_, p in ropes.made)
+    ]
+    missing = find_unknown([(neox, theta) for neox, theta, _ in ropes.made])
+    if missing is not None:
+        return Told(outcome=NotKnown(f"how the draft layers rotate: {missing}"), steps=tuple(steps)), missing
+    if len({(neox, theta) for neox, theta, _ in ropes.made}) > 1:
+        return Told(outcome=NotKnown("the draft layers rotate in several ways"), steps=tuple(steps)), None
+    neox, theta, _ = ropes.made[0]
+    answer: dict[str, Json] = {"layout": LAYOUTS[bool(neox)], "theta": _whole(theta), "from": "draft"}
+    return Told(outcome=Known(answer), steps=tuple(steps), assumptions=world.assumptions), None
+
+
+def _whole(number: Value) -> Json:
+    """``float(1000000)`` is the number that a config writes without a point."""
+    return int(number) if isinstance(number, float) and number.is_integer() else number
+
+
+# -- feature width, vocabulary ---------------------------------------------------------
+
+
+def feature_width(world: World) -> Told:
+    """``Known({"expects": w, "given": g})``: numbers in the drafter's feature vector, as its
+    first projection expects them and as the target's captured streams give them."""
+    draft, made = deepen(
+        lambda follow: _projected(world, follow), lambda found: found[1] and find_unknown(found[1][0])
+    )
+    if made is None:
+        why = draft.unsupported or draft.unknown or "no projection of the target's features was seen made"
+        return Told(outcome=NotKnown(why))
+    expects, event = made
+    step = Step(event.place, "the projection of the target's features is made")
+    hidden = draft.session.target_text_config.attributes.get("hidden_size")
+    captured = target_layers.captured(world)
+    if not isinstance(captured.outcome, Known) or not isinstance(captured.outcome.value, list):
+        reason = getattr(captured.outcome, "reason", str(captured.outcome))
+        return Told(outcome=NotKnown(f"how many streams are captured: {reason}"), steps=(step,))
+    if not isinstance(expects, int) or not isinstance(hidden, int):
+        missing = find_unknown(expects) or find_unknown(hidden) or f"{expects!r} of {hidden!r}"
+        return Told(outcome=NotKnown(f"the width: {missing}"), steps=(step,))
+    given = len(captured.outcome.value) * hidden
+    return Told(outcome=Known({"expects": expects, "given": given}), steps=(step, *captured.steps[-1:]))
+
+
+def _projected(world: World, follow: frozenset[str]) -> tuple[draft_layers.Draft, tuple[Value, Event] | None]:
+    draft = draft_layers.build(world, follow)
+    return draft, next(_projections(draft.session), None)
+
+
+def _projections(session: Session) -> Iterator[tuple[Value, Event]]:
+    """Linear layers that the draft model itself makes, outside its decoder layers: ``fc``."""
+    for event in session.interp.trace.of(Happening.STORE):
+        if event.name.rpartition(".")[2] != "fc":
+            continue
+        for made in session.interp.trace.of(Happening.SKIP):
+            same = made.place.path == event.place.path and made.place.line == event.place.line
+            if same and "Linear" in made.name:
+                args, kwargs = made.value
+                yield args[0] if args else kwargs.get("input_size", kwargs.get("in_features")), made
+
+
+def vocab_mapping(world: World) -> Told:
+    """``Known(bool)``: whether a map from draft to target vocabulary is made."""
+    session = world.start()
+    cls = draft_layers.draft_class(session)
+    if cls is None:
+        return Told(outcome=NotKnown("the registry has no draft model for this architecture"))
+    load = _method(session, cls, "load_weights")
+    if load is None:
+        return Told(outcome=NotKnown(f"{cls.name} has no load_weights that was found"))
+    knows = any(word in text(child(load.node, "body")) for word in MAPS)
+    role = "loads a map where there is one" if knows else "knows no map"
+    step = Step(load.module.place(child(load.node, "name")), role)
+    tensors = world.checkpoint.draft.tensors
+    if not knows:
+        return Told(outcome=Known(False), steps=(step,))
+    if tensors is None:
+        return Told(outcome=NotKnown("the names of the checkpoint's weights were not read"), steps=(step,))
+    return Told(outcome=Known(any("d2t" in name for name in tensors)), steps=(step,))
+
+
+def _method(session: Session, cls: ClassValue, name: str) -> FunctionValue | None:
+    found = session.interp.attribute_or_missing(session.frame(cls), cls.node, cls, name)
+    return found if isinstance(found, FunctionValue) else None
+
+
+# -- retention -------------------------------------------------------------------------
+
+
+def retained(world: World) -> Told:
+    """``Known({"settled": [...], "in flight": [...]})``: tokens of context that each draft layer's
+    K/V keeps; None for all. The draft shares the target's slots, which are freed with their
+    request, unless its ``ModelConfig`` takes it for a hybrid of windows."""
+    session = world.start()
+    cls = session.draft_model_config.cls
+    if cls is None:
+        return Told(outcome=NotKnown(f"no class ModelConfig was found (looked in {MODEL_CONFIG})"))
+    made = lazy.instance(session.interp, cls, session.supply, label="draft model config")
+    made.attributes.update(hf_config=session.draft_config, hf_text_config=session.draft_config)
+    for method in finding.methods(session.interp, cls):
+        local = session.interp.local_bindings(method)
+        for node in local.assigned.get(f"{local.first}.is_hybrid_swa", ()):
+            right = node.child_by_field_name("right")
+            if right is None:
+                continue
+            try:
+                hybrid = lazy.value_at(session.interp, method, right, made, session.supply)
+            except (Raised, BudgetSpent) as stopped:
+                return Told(outcome=NotKnown(str(stopped)))
+            step = Step(method.module.place(node), "whether windows reach the draft's K/V cache")
+            if session.interp.truth(hybrid) is False:
+                everything: list[Json] = [None] * world.checkpoint.num_draft_layers
+                answer: dict[str, Json] = {"settled": everything, "in flight": everything}
+                return Told(outcome=Known(answer), steps=(step,), assumptions=ASSUMPTIONS)
+            why = find_unknown(hybrid) or "the draft's sliding layers get a cache of their own"
+            return Told(outcome=NotKnown(f"what the draft's K/V cache keeps: {why}"), steps=(step,))
+    return Told(outcome=NotKnown(f"{cls.name} does not say whether it is a hybrid of windows"))
