@@ -63,7 +63,9 @@ class HubAgent:
         draft = await self._fetch(context, context.case.draft, DRAFT)
         spec = context.case.target or (RepoSpec(id=draft.target) if draft.target else None)
         target, missing = None, None
-        if spec is not None:
+        if spec is None:
+            missing = "neither the drafter's card nor its snapshot names the target: give it with --target"
+        else:
             try:
                 target = await self._fetch(context, spec, TARGET)
             except UsageError:
@@ -213,8 +215,7 @@ def _not_checked(
     """What a reader might take for granted and was not looked at."""
     left: list[NotChecked] = []
     if target is None:
-        why = missing or "neither the drafter's card nor its snapshot names the target: give it with --target"
-        left.append(NotChecked(what="the target's config", why=why))
+        left.append(NotChecked(what="the target's config", why=missing or ""))
     left += not_live("the Hub itself", {m.config.repo: m.not_live for m in (draft, target) if m is not None})
     for model in (draft, target):
         if model is not None and not model.config.complete:
