@@ -11,7 +11,7 @@ from investigator.code.exceptions import is_exception_name
 from investigator.code.frames import Frame
 from investigator.code.heap import join_values, may_be_absent, without_absent
 from investigator.code.program import Definition, bindings
-from investigator.code.syntax import decorators, named
+from investigator.code.syntax import decorators, named, text
 from investigator.code.syntax import field as child
 from investigator.code.values import (
     ABSENT,
@@ -48,8 +48,18 @@ def bases(interp: Interpreter, cls: ClassValue) -> list[Value]:
             continue
         if node.type == "subscript":
             node = child(node, "value")
-        found.append(interp.evaluate(Frame(cls.scope), node))
+        hidden = _hidden_by(cls) if text(node) == cls.name else None
+        if hidden is not None:
+            found.append(interp.bind(interp.globals_of(cls.module), hidden))
+        else:
+            found.append(interp.evaluate(Frame(cls.scope), node))
     return [base for base in found if base != Builtin("object")]
+
+
+def _hidden_by(cls: ClassValue) -> Definition | None:
+    """What the module calls by the class's own name above it: ``class Layer(Layer)``."""
+    above = [d for d in cls.module.symbols.get(cls.name, ()) if d.node.start_byte < cls.node.start_byte]
+    return above[-1] if above and cls.scope.parent is None else None
 
 
 def mro(interp: Interpreter, cls: ClassValue) -> tuple[Value, ...]:

@@ -10,7 +10,7 @@ from investigator.engines.interface import Step, Told
 from investigator.engines.sglang import target_layers
 from investigator.engines.sglang.world import ASSUMPTIONS, Session, World
 from investigator.methods import naming_layers
-from investigator.model import Known, NotKnown, Refused
+from investigator.model import Json, Known, NotKnown, Refused
 
 LOG = "log"
 """What a module's logger is called in the trace."""
@@ -46,15 +46,15 @@ def guessed(world: World) -> Told:
     said = {place: level for place, level in found.logged.items() if place not in usual}
     level = max(said.values(), key=LEVELS.index, default="none")
     steps = (*found.steps, *(Step(place, f"says so at level {word}") for place, word in said.items()))
-    answer = {"numbers": list(found.numbers), "level": level}
+    answer: dict[str, Json] = {"numbers": list(found.numbers), "level": level}
     return Told(outcome=Known(answer), steps=steps, assumptions=ASSUMPTIONS)
 
 
 def _asked(world: World) -> _Asked | Unknown:
-    return deepen(
-        lambda follow: _ask(world.start(follow=follow)),
-        lambda found: found if isinstance(found, Unknown) else None,
-    )
+    def ask(follow: frozenset[str]) -> _Asked | Unknown:
+        return _ask(world.start(follow=follow))
+
+    return deepen(ask, lambda found: found if isinstance(found, Unknown) else None)
 
 
 def _ask(session: Session) -> _Asked | Unknown:

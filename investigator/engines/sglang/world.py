@@ -160,7 +160,7 @@ class Session:
         for config, values in ((made, model.normalised), *_nested(made, model.normalised)):
             kind = values.get("model_type")
             text = config.attributes.get("text_config")
-            of_text = Does(lambda *_, found=text if isinstance(text, Instance) else config: found)
+            of_text = _always(text if isinstance(text, Instance) else config)
             config.attributes.setdefault("get_text_config", of_text)
             config.cls = roles.config_class(self.interp, kind) if isinstance(kind, str) else None
             if config.cls is not None:
@@ -261,6 +261,10 @@ def _remembered(method: FunctionValue) -> Native:
         return values[key]
 
     return handler
+
+
+def _always(value: Value) -> Does:
+    return Does(lambda *_: value)
 
 
 def _fixed(**attributes: Value) -> Native:
