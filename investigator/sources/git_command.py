@@ -9,6 +9,7 @@ no ssh, no submodules, and only the protocols that the caller allows.
 
 import os
 import re
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -111,6 +112,7 @@ class GitRepository:
         command = ["git", f"--git-dir={self.git_dir}"]
         for guard in guards:
             command += ["-c", guard]
+        begun = time.monotonic()
         with TemporaryFile() as feed:
             feed.write(stdin or b"")
             feed.seek(0)
@@ -130,7 +132,9 @@ class GitRepository:
                     f"git does not start: {last_line(str(failure))}", "is git installed?"
                 ) from failure
         said = error if isinstance(error, str) else error.decode("utf-8", "replace")
-        return status, out, f"it took over {timeout:g} seconds" if said.startswith("Timeout: ") else said
+        # GitPython kills first and takes note of it afterwards: the clock tells as well.
+        late = said.startswith("Timeout: ") or (status < 0 and time.monotonic() - begun >= timeout)
+        return status, out, f"it took over {timeout:g} seconds" if late else said
 
     def _environment(self) -> dict[str, str]:
         environment = {
