@@ -15,7 +15,7 @@ from investigator.agents.engine import EngineAgent
 from investigator.agents.hub import HubAgent
 from investigator.agents.pull_requests import PullRequestsAgent
 from investigator.agents.reference import ReferenceAgent, ask_is_possible
-from investigator.case import Case
+from investigator.case import Case, EngineKind
 from investigator.conduct import Assembly, Judgement
 from investigator.contracts.registry import CONTRACTS
 from investigator.engines.registry import OWN, EngineKnown, known, names
@@ -80,7 +80,9 @@ def assembly(case: Case, workspace: Workspace, sink: EventSink, *, upstream: boo
 
     ``upstream``: patches get regression tests, as for a pull request.
     """
-    spec = recognise(case.engine, workspace, {name: known(name).folder for name in names()})
+    spec = case.engine
+    if spec.kind is not EngineKind.RELEASE:  # a release names its engine: the others stay unloaded
+        spec = recognise(spec, workspace, {name: known(name).folder for name in names()})
     kind = known(spec.name)
     engine_desk = workspace.for_agent(spec.name, events=sink)
     reference_desk = workspace.for_agent("reference", events=sink, seconds=REFERENCE_SECONDS)
