@@ -100,12 +100,21 @@ def _repairs(
             )
             for refusal in series.refused
         ),
-        proofs=series.as_json(),
+        proofs={**series.as_json(), "serve": _serve(tree, case, checkpoint)},
         settings=around,
         detours=tuple(
             asdict(detour) for detour in detours(checkpoint, settings, findings, runner, case.environment)
         ),
     )
+
+
+def _serve(tree: Tree, case: Case, checkpoint: Checkpoint) -> str | None:
+    """What serves this drafter on the patched engine; None for an engine whose words are not known."""
+    from investigator.patches.settings import Setting, serve_command
+
+    if tree.source.id != "vllm":
+        return None
+    return serve_command(checkpoint, [Setting(contract="", effect="", environment=case.environment)])
 
 
 def _settings(tree: Tree, checkpoint: Checkpoint, findings: Sequence[Finding]) -> "tuple[Setting, ...]":

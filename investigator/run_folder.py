@@ -15,6 +15,7 @@ from investigator.errors import UsageError
 LOG = "log.jsonl"
 PATCHES = "patches"
 _LOCK = ".lock"
+_OUR_PATCH = re.compile(r"\d{4}-[A-Za-z0-9.=_-]+\.patch")
 
 
 class RunFolder:
@@ -42,7 +43,7 @@ class RunFolder:
             part.unlink(missing_ok=True)
         return target
 
-    def write_patches(self, texts: Mapping[str, str]) -> Path | None:
+    def write_patches(self, contents: Mapping[str, bytes]) -> Path | None:
         """Put all patches in place together; what an earlier run left there goes. None: there are none."""
         target = self.path / PATCHES
         fresh, stale = self.path / ".patches.part", self.path / ".patches.old"
@@ -50,18 +51,18 @@ class RunFolder:
             for leftover in (fresh, stale):
                 shutil.rmtree(leftover, ignore_errors=True)
             fresh.mkdir()
-            for name, text in texts.items():
-                (fresh / slug(name)).write_text(text, encoding="utf-8", newline="\n")
+            for name, content in contents.items():
+                (fresh / slug(name)).write_bytes(content)
             if target.exists():
                 target.rename(stale)
-            if texts:
+            if contents:
                 fresh.rename(target)
         except OSError as error:
             raise _unwritable(target, error) from error
         finally:
             for leftover in (fresh, stale):
                 shutil.rmtree(leftover, ignore_errors=True)
-        return target if texts else None
+        return target if contents else None
 
 
 @contextmanager
@@ -73,6 +74,7 @@ def open_run_folder(out: Path | None, case_name: str) -> Iterator[RunFolder]:
     path = out if out is not None else _fresh(Path("runs"), case_name)
     try:
         path.mkdir(parents=True, exist_ok=True)
+        _leave_others_patches(path / PATCHES)
         lock = FileLock(path / _LOCK, blocking=False)
         lock.acquire()
         (path / LOG).touch()
@@ -85,6 +87,18 @@ def open_run_folder(out: Path | None, case_name: str) -> Iterator[RunFolder]:
     finally:
         lock.release()
         (path / _LOCK).unlink(missing_ok=True)
+
+
+def _leave_others_patches(folder: Path) -> None:
+    """Patches of an earlier run are replaced; a folder that holds anything else is somebody's own."""
+    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+        raise UsageError(f"{folder} is in the way", "give a folder of its own with --out")
+    for entry in folder.iterdir() if folder.exists() else ():
+        if not _OUR_PATCH.fullmatch(entry.name) or entry.is_symlink() or not entry.is_file():
+            raise UsageError(
+                f"{folder} holds {entry.name!r}, which no run has left there",
+                "a run replaces that folder: give another one with --out",
+            )
 
 
 def _fresh(parent: Path, case_name: str) -> Path:

@@ -29,6 +29,11 @@ F = TypeVar("F", bound=Callable[..., Any])
 PIPED_WIDTH = 140
 """Columns of a table that goes to a file or a pipe, where COLUMNS does not say otherwise."""
 
+_TALK = (
+    click.option("-q", "--quiet", is_flag=True, help="Only errors on standard error."),
+    click.option("--no-color", is_flag=True, help="No colour; so does NO_COLOR."),
+)
+
 _SETTINGS = (
     click.option(
         "--offline", is_flag=True, help="Open no connection: the cache, snapshots and local files only."
@@ -44,8 +49,7 @@ _SETTINGS = (
         "--jobs", type=click.IntRange(1, 64), default=8, show_default=True, help="Blocking reads at once."
     ),
     click.option("-v", "--verbose", is_flag=True, help="Each event as a line, on standard error."),
-    click.option("-q", "--quiet", is_flag=True, help="Only errors on standard error."),
-    click.option("--no-color", is_flag=True, help="No colour; so does NO_COLOR."),
+    *_TALK,
 )
 
 _CASE = (
@@ -119,11 +123,22 @@ def settings_options(command: F) -> F:
             cache_dir=cache_dir,
             jobs=jobs,
             verbosity=Verbosity.VERBOSE if verbose else Verbosity.QUIET if quiet else Verbosity.NORMAL,
-            color=False if no_color or os.environ.get("NO_COLOR") else None,
+            color=_color(no_color=no_color),
         )
         return command(settings=settings, **rest)
 
     return _decorated(with_settings, _SETTINGS)  # type: ignore[return-value]
+
+
+def talk_options(command: F) -> F:
+    """Add only how a command talks, for one that fetches nothing; the command gets ``settings``."""
+
+    @wraps(command)
+    def with_settings(*, quiet: bool, no_color: bool, **rest: Any) -> Any:
+        verbosity = Verbosity.QUIET if quiet else Verbosity.NORMAL
+        return command(settings=Settings(verbosity=verbosity, color=_color(no_color=no_color)), **rest)
+
+    return _decorated(with_settings, _TALK)  # type: ignore[return-value]
 
 
 def case_options(command: F) -> F:
@@ -183,6 +198,10 @@ def console(settings: Settings, *, stderr: bool = False) -> "Console":
     if not made.is_terminal and not os.environ.get("COLUMNS"):
         made.width = PIPED_WIDTH
     return made
+
+
+def _color(*, no_color: bool) -> bool | None:
+    return False if no_color or os.environ.get("NO_COLOR") else None
 
 
 def _assignment(text: str) -> tuple[str, str]:

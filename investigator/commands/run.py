@@ -46,6 +46,11 @@ if TYPE_CHECKING:
     help="The run folder.  [default: runs/<time>-<case>]",
 )
 @click.option(
+    "--upstream",
+    is_flag=True,
+    help="Write the patches as for a pull request: each with a regression test, where that needs no GPU.",
+)
+@click.option(
     "--format",
     "formats",
     type=click.Choice(list(FORMATS)),
@@ -75,6 +80,7 @@ def command(
     runner: str,
     plan: bool,
     out: Path | None,
+    upstream: bool,
     formats: tuple[str, ...],
     fail_on: str | None,
     baseline: Path | None,
@@ -105,7 +111,7 @@ def command(
     verbose = settings.verbosity is Verbosity.VERBOSE
     with open_run_folder(out, f"{case.engine} {case.draft}") as folder, folder.log() as stream:
         log = EventLog(stream)
-        with assemble(case, settings, log) as assembly:
+        with assemble(case, settings, log, upstream=upstream) as assembly:
             names = [agent.name for agent in assembly.team.agents]
             engine = (assembly.team.engine.name,)
             plan_of = {contract: question.asked for contract, question in questions(engine).items()}
@@ -117,7 +123,7 @@ def command(
                     sink=log,
                     deadline=deadline,
                     jobs=settings.jobs,
-                    command=repeated(case, symptom),
+                    command=repeated(case, symptom, upstream=upstream),
                 )
         found = with_accepted(done.investigation, known) if known else done.investigation
         if seen is not None:
@@ -131,7 +137,7 @@ def command(
     return exit_code(found, level, runner=None if runner == "auto" else Runner(runner))
 
 
-def repeated(case: Case, symptom: str | None = None) -> str:
+def repeated(case: Case, symptom: str | None = None, *, upstream: bool = False) -> str:
     """The command line that investigates the same case again."""
     words = ["investigate", "run", "--engine", str(case.engine), "--draft", str(case.draft)]
     words += ["--target", str(case.target)] if case.target else []
@@ -144,13 +150,16 @@ def repeated(case: Case, symptom: str | None = None) -> str:
     for name, value in case.environment.items():
         words += ["--env", f"{name}={value}"]
     words += ["--symptom", symptom] if symptom not in (None, "-") else []
+    words += ["--upstream"] if upstream else []
     return shlex.join(words)
 
 
 def _write(
     folder: "RunFolder", investigation: Investigation, opening: "Opening | None", formats: Sequence[str]
 ) -> None:
-    folder.write_patches({patch.name: patch.text for patch in investigation.patches})
+    from investigator.patches.combination import patch_bytes
+
+    folder.write_patches({patch.name: patch_bytes(patch) for patch in investigation.patches})
     for name in dict.fromkeys(("json", *formats)):
         folder.write(FORMATS[name].file, FORMATS[name].render(investigation, opening))
 

@@ -271,3 +271,19 @@ def test_known_findings_do_not_fail_the_command(run):
 
     assert code == 0
     assert "broken (accepted)" in out
+
+
+def test_patches_for_upstream_are_asked_of_the_team(run, tmp_path):
+    run("--out", "found", "--upstream")
+
+    assert sys.modules["investigator.team"].given == {"upstream": True}
+    command = json.loads((tmp_path / "found/investigation.json").read_text())["command"]
+    assert command.endswith(" --upstream")
+
+
+def test_a_patch_keeps_bytes_that_are_no_text(run, tmp_path):
+    odd = builders.patch(text="+caf\udce9\r\n")
+
+    run("--out", "found", made=assembly(patches=(odd,)))
+
+    assert (tmp_path / "found/patches/0001-shift.patch").read_bytes() == b"+caf\xe9\r\n"

@@ -38,8 +38,8 @@ def test_a_file_replaces_an_older_one_and_leaves_nothing_else(tmp_path):
 
 def test_patches_of_an_earlier_run_do_not_stay(tmp_path):
     with open_run_folder(tmp_path, "x") as folder:
-        folder.write_patches({"0001-a.patch": "a", "0002-b.patch": "b"})
-        folder.write_patches({"0001-c.patch": "c"})
+        folder.write_patches({"0001-a.patch": b"a", "0002-b.patch": b"b"})
+        folder.write_patches({"0001-c.patch": b"c"})
         assert names(tmp_path / "patches") == ["0001-c.patch"]
         assert folder.write_patches({}) is None
 

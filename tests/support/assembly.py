@@ -46,7 +46,8 @@ def install(monkeypatch, made: Assembly) -> None:
     team = ModuleType("investigator.team")
 
     @contextmanager
-    def assemble(case, settings, sink) -> Iterator[Assembly]:
+    def assemble(case, settings, sink, **options) -> Iterator[Assembly]:
+        team.given = options
         yield made
 
     team.assemble = assemble
