@@ -1,5 +1,6 @@
 """How to reach the Hub, from the environment."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,10 +40,10 @@ class HubSettings:
                 "HF_ENDPOINT is not an address that a token may be sent to",
                 "set it to https://HOST (plain http only for this machine or a private address)",
             )
-        home = Path(environment.get("HF_HOME") or Path.home() / ".cache" / "huggingface")
+        home = Path(environment.get("HF_HOME") or os.path.join("~", ".cache", "huggingface"))
         return cls(
             endpoint=endpoint,
             token=environment.get("HF_TOKEN") or None,
-            cache_dir=Path(environment.get("HF_HUB_CACHE") or home / "hub").expanduser(),
+            cache_dir=Path(os.path.expanduser(environment.get("HF_HUB_CACHE") or home / "hub")),
             proxied=is_proxied(environment),
         )

@@ -8,6 +8,7 @@ environment's own file (``sys.prefix``), ``PIP_CONFIG_FILE``, then ``PIP_*`` var
 import configparser
 import os
 import sys
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -68,7 +69,8 @@ def config_files() -> list[Path]:
         folders += [] if sys.platform == "win32" else ["/etc"]
     if not (override and os.path.exists(override)):
         folders.append(os.path.expanduser("~/pip" if sys.platform == "win32" else "~/.pip"))
-        folders.append(platformdirs.user_config_dir("pip", appauthor=False, roaming=True))
+        with suppress(RuntimeError):  # a user without a home folder has no settings of its own
+            folders.append(platformdirs.user_config_dir("pip", appauthor=False, roaming=True))
     folders.append(sys.prefix)
     return [Path(folder) / name for folder in folders] + ([Path(override)] if override else [])
 

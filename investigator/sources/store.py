@@ -53,10 +53,13 @@ class Record:
 
 
 def default_root() -> Path:
-    """The user's cache folder for this program."""
+    """The user's cache folder for this program; one that cannot be made for a user without a home."""
     import platformdirs
 
-    return Path(platformdirs.user_cache_dir("investigate", appauthor=False))
+    try:
+        return Path(platformdirs.user_cache_dir("investigate", appauthor=False))
+    except RuntimeError:
+        return Path(os.devnull, "no home folder")
 
 
 class _Memory:

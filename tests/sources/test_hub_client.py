@@ -24,6 +24,7 @@ from investigator.sources.hub import SHAPES, HubSource
 from investigator.sources.hub_client import LiveHub
 from investigator.sources.hub_settings import HubSettings
 from investigator.sources.transport import NetworkPolicy, Transport
+from tests.support.homeless import without_home
 from tests.support.hub_server import COMMIT, REPO, MiniHub, error
 from tests.support.hub_server import CONFIG as CONFIG_TEXT
 
@@ -410,3 +411,9 @@ def test_settings_do_not_show_the_token() -> None:
 
     assert CANARY not in repr(settings)
     assert settings.endpoint == "https://hub.example.org"
+
+
+def test_a_user_without_a_home_is_no_reason_to_stop(monkeypatch: pytest.MonkeyPatch) -> None:
+    without_home(monkeypatch)
+
+    assert HubSettings.from_environment({}).endpoint == "https://huggingface.co"

@@ -8,6 +8,7 @@ import pytest
 
 from investigator.errors import UsageError
 from investigator.sources.pip_settings import PipSettings, config_files, read_pip_settings
+from tests.support.homeless import without_home
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="lays out pip's folders as on Linux")
 
@@ -152,3 +153,12 @@ def test_a_broken_file_is_named(machine: Machine, text: str) -> None:
 
     assert str(path) in str(error.value)
     assert "PIP_CONFIG_FILE" in error.value.advice
+
+
+def test_a_user_without_a_home_has_the_machines_settings(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine.write("xdg/pip/pip.conf", "[global]\nindex-url = https://mirror.invalid/simple\n")
+    without_home(monkeypatch)
+
+    assert read_pip_settings().index_url == "https://mirror.invalid/simple"

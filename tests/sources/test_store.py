@@ -17,6 +17,7 @@ from investigator.errors import UsageError
 from investigator.events import Event, ignore
 from investigator.sources import store as store_module
 from investigator.sources.store import Store
+from tests.support.homeless import without_home
 
 HELLO = b"hello\n"
 HELLO_SHA256 = "5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03"  # sha256sum
@@ -183,6 +184,7 @@ KEEP_AND_READ = """
 import sys
 from pathlib import Path
 from investigator.sources.store import Store
+from tests.support.homeless import without_home
 events = []
 store = Store.open(Path(sys.argv[1]), events.append)
 for n in range(150):
@@ -199,3 +201,15 @@ def test_processes_share_a_store_without_harm(tmp_path: Path) -> None:
     ends = [process.communicate(timeout=60)[1] for process in processes]
 
     assert [process.returncode for process in processes] == [0, 0, 0], ends
+
+
+def test_a_user_without_a_home_keeps_nothing_on_disk(
+    monkeypatch: pytest.MonkeyPatch, events: list[Event]
+) -> None:
+    without_home(monkeypatch)
+
+    store = Store.open(None, events.append)
+    store.keep("answers", "key", 1)
+
+    assert store.record("answers", "key") == 1
+    assert ["nothing is kept" in str(event.details["error"]) for event in events] == [True]
