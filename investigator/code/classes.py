@@ -48,18 +48,19 @@ def bases(interp: Interpreter, cls: ClassValue) -> list[Value]:
             continue
         if node.type == "subscript":
             node = child(node, "value")
-        hidden = _hidden_by(cls) if text(node) == cls.name else None
-        if hidden is not None:
-            found.append(interp.bind(interp.globals_of(cls.module), hidden))
+        hidden = _hidden_by(cls) if text(node) == cls.name else []
+        if hidden:
+            found.append(interp.define(interp.globals_of(cls.module), hidden))
         else:
             found.append(interp.evaluate(Frame(cls.scope), node))
     return [base for base in found if base != Builtin("object")]
 
 
-def _hidden_by(cls: ClassValue) -> Definition | None:
+def _hidden_by(cls: ClassValue) -> list[Definition]:
     """What the module calls by the class's own name above it: ``class Layer(Layer)``."""
-    above = [d for d in cls.module.symbols.get(cls.name, ()) if d.node.start_byte < cls.node.start_byte]
-    return above[-1] if above and cls.scope.parent is None else None
+    if cls.scope.parent is not None:
+        return []
+    return [d for d in cls.module.symbols.get(cls.name, ()) if d.node.start_byte < cls.node.start_byte]
 
 
 def mro(interp: Interpreter, cls: ClassValue) -> tuple[Value, ...]:

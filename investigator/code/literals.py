@@ -12,7 +12,7 @@ from investigator.code.builtin_methods import MAX_TEXT
 from investigator.code.equality import is_plain
 from investigator.code.frames import Frame
 from investigator.code.heap import roots, spread
-from investigator.code.iteration import iterate
+from investigator.code.iteration import in_some_order, iterate
 from investigator.code.keys import make_set, merge, set_entry
 from investigator.code.syntax import field as child
 from investigator.code.syntax import head, named, plain_text, string_prefix, string_value, text
@@ -153,11 +153,15 @@ def render(interp: Interpreter, frame: Frame, node: Node) -> str:
 
 
 def elements(interp: Interpreter, frame: Frame, node: Node) -> list[Value]:
-    """The elements of a display, ``*`` unpacked."""
+    """The elements of a display, ``*`` unpacked; a set's into a set in any order."""
     found: list[Value] = []
     for part in named(node):
         if part.type in ("list_splat", "parenthesized_list_splat"):
-            inside = iterate(interp, frame, part, interp.evaluate(frame, named(part)[0]))
+            value = interp.evaluate(frame, named(part)[0])
+            if node.type == "set" and isinstance(value, set | frozenset):
+                found.extend(in_some_order(value))
+                continue
+            inside = iterate(interp, frame, part, value)
             found.extend([spread(inside)] if isinstance(inside, Unknown) else inside)
         else:
             found.append(interp.evaluate(frame, part))
