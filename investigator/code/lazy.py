@@ -312,7 +312,7 @@ def _frame(
         if binders:
             return _choose(interp, frame, binders, name, position)
         if name in local.imported:
-            return interp.import_value(*local.imported[name])
+            return _imported(interp, frame, local.imported[name])
         if name in local.functions:
             return FunctionValue(name, local.functions[name], scope)
         if name in local.otherwise:
@@ -327,6 +327,23 @@ def _frame(
     scope.on_demand = variable
     scope.given = given
     return frame
+
+
+def _imported(
+    interp: Interpreter, frame: Frame, found: list[tuple[Node, tuple[str, str | None]]]
+) -> Value:
+    """What the last import of a name that is reached binds; a join when that is undecided."""
+    value: Value = NotImplemented
+    for node, origin in reversed(found):
+        holds = _conditions_hold(interp, _seen_from(interp, frame, node), node) if len(found) > 1 else True
+        if holds is False:
+            continue
+        imported = interp.import_value(*origin)
+        because = Unknown("imported under an undecided condition", frame.module.place(node))
+        value = imported if value is NotImplemented else join_values(value, imported, because)
+        if holds is True:
+            return value
+    return interp.import_value(*found[0][1]) if value is NotImplemented else value
 
 
 def _choose(

@@ -17,13 +17,14 @@ class LocalBindings:
     """What a function binds, by name (``self.x`` counts as a name).
 
     ``assigned``: assignments, in source order, augmented ones among them.
+    ``imported``: import statements, in source order, with the module and the name taken from it.
     ``otherwise``: names bound by loops, contexts, ``:=`` and inner functions, whose value is
     not followed.
     ``parameters``: name -> annotation as written; ``first`` is the first one's name.
     """
 
     assigned: dict[str, list[Node]]
-    imported: dict[str, tuple[str, str | None]]
+    imported: dict[str, list[tuple[Node, tuple[str, str | None]]]]
     functions: dict[str, Node]
     otherwise: frozenset[str]
     parameters: dict[str, str]
@@ -57,7 +58,7 @@ def own_nodes(body: Node, *types: str) -> Iterator[Node]:
 def local_bindings(function: Node, package: str) -> LocalBindings:
     """Read a function (or lambda) of a module that imports relative to ``package``."""
     assigned: dict[str, list[Node]] = {}
-    imported: dict[str, tuple[str, str | None]] = {}
+    imported: dict[str, list[tuple[Node, tuple[str, str | None]]]] = {}
     functions: dict[str, Node] = {}
     otherwise: set[str] = set()
     for node in own_nodes(
@@ -82,7 +83,7 @@ def local_bindings(function: Node, package: str) -> LocalBindings:
                         assigned.setdefault(name, []).append(node)
             case "import_statement" | "import_from_statement":
                 for local, origin in imports(node, package):
-                    imported.setdefault(local, origin)
+                    imported.setdefault(local, []).append((node, origin))
             case "function_definition":
                 name = text(child(node, "name"))
                 if name in functions:
