@@ -3,7 +3,7 @@
 from typing import Any
 
 from investigator.model import Evidence, Investigation, Runner, Verdict
-from investigator.reports import rows, summary
+from investigator.reports import rows, series_section, summary
 from investigator.reports.escape import shortened
 
 
@@ -18,6 +18,8 @@ def of(investigation: Investigation) -> dict[str, Any]:
         "sound": rows.with_verdict(investigation, Verdict.HONOURED),
         "needless": rows.with_verdict(investigation, Verdict.NOT_APPLICABLE),
         "unknown": rows.with_verdict(investigation, Verdict.UNKNOWN),
+        "series": series_section.series_blocks(investigation),
+        "detours": series_section.detour_blocks(investigation),
         "headline": summary.headline(investigation),
         "legend": summary.counted(investigation.findings),
         "permalink": lambda evidence: summary.permalink(investigation, evidence),

@@ -78,6 +78,7 @@ def template(name: str) -> "Template":
         "origin": summary.origin_text,
         "decisive": rows.decisive,
         "in_one_line": content.in_one_line,
+        "blocks": lambda parts: blocks.as_markdown(parts).strip(),
     }
     environment.tests["dated"] = summary.is_dated
     return environment.get_template(name)
