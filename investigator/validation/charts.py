@@ -9,7 +9,7 @@ from investigator.validation.statistics import Estimate
 
 WIDTH = 720
 ROW = 26
-LABELS = 250
+LABELS = 285
 INK, SOFT, BAR, BEST, GRID = "#57606a", "#8c959f", "#5b8def", "#2da44e", "#8c959f55"
 LINES = ("#5b8def", "#2da44e", "#d4762a", "#a371f7", "#8c959f", "#bf3989")
 
@@ -67,7 +67,8 @@ def per_position_chart(assessment: Assessment, names: Iterable[str] | None = Non
         colour = LINES[number % len(LINES)]
         points = [(left + i * step, base - e.value * height) for i, e in enumerate(figures.per_position)]
         path = " ".join(f"{'L' if i else 'M'}{x:.1f} {y:.1f}" for i, (x, y) in enumerate(points))
-        parts.append(f'<path d="{path}" stroke="{colour}" stroke-width="2" fill="none"/>')
+        dash = ' stroke-dasharray="5 4"' if figures.variant.kind is Kind.REFERENCE else ""
+        parts.append(f'<path d="{path}" stroke="{colour}" stroke-width="2"{dash} fill="none"/>')
         parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>' for x, y in points]
         y = 34 + number * 20
         parts.append(_rect(WIDTH - 220, y - 9, 12, 10, colour))

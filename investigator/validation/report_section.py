@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from investigator.validation.assess import Assessment, Figures
 from investigator.validation.sentences import interval
 
-TABLE = ("variant", "acceptance length", "by position", "prefix hits", "drafts")
+TABLE = ("variant", "acceptance length", "by position", "drafts", "second pass", "prefix hits")
 
 
 def markdown(assessment: Assessment, charts: bool = True) -> str:
@@ -34,8 +34,9 @@ def cells(figures: Figures) -> list[str]:
         figures.variant.name,
         shown,
         " ".join(f"{e.value:.3f}".removeprefix("0") for e in figures.per_position),
-        "" if figures.hit_rate is None else f"{figures.hit_rate:.2%}",
         "" if not figures.drafts else f"{figures.drafts:,}",
+        "" if figures.reuse_acceptance_length is None else f"{figures.reuse_acceptance_length.value:.3f}",
+        "" if figures.hit_rate is None else f"{figures.hit_rate:.2%}",
     ]
 
 
@@ -44,8 +45,8 @@ def small_print(a: Assessment) -> Iterator[str]:
     yield (
         "Acceptance length = 1 + accepted tokens ÷ drafts, the bonus token counted, pooled over prompts. "
         "By position: the share of drafts that had this token accepted. Intervals: 95 %, prompts drawn "
-        "with replacement, the same draws for every variant. Prefix hits: the share of prompt tokens "
-        "found in the prefix cache when all prompts run a second time."
+        "with replacement, the same draws for every variant. Second pass: acceptance length when all "
+        "prompts run again, and the share of their tokens that the prefix cache then had."
     )
     if a.pair.startswith(("tiny", "micro")):
         yield ""

@@ -66,7 +66,8 @@ def _effect(effect: "Effect", first: bool) -> Iterator[str]:
     alone, others = effect.alone, effect.given_others
     said = []
     if alone is not None:
-        said.append(f"alone {interval(alone, sign=True)}")
+        also = " and given the others" if alone == others else ""
+        said.append(f"alone{also} {interval(alone, sign=True)}")
     if others is not None and others != alone:
         said.append(f"given the others {interval(others, sign=True)}")
     if effect.predicted is not None:
@@ -79,7 +80,7 @@ def _effect(effect: "Effect", first: bool) -> Iterator[str]:
     if found is not None and found.decided == "gain":
         advice = "repair this first" if first else "worth repairing"
         if alone is not None and alone.decided != "gain":
-            advice = "worth repairing, but it shows nothing until the others are repaired"
+            advice = "worth repairing together with the others; alone it brings nothing"
     elif found is not None and found.decided == "loss":
         advice = "do not repair this on these figures"
     elif effect.hits:
@@ -109,7 +110,7 @@ def _texts(a: "Assessment") -> Iterator[str]:
     where = min(s.parted_at for s in parted if s.parted_at is not None)
     yield (
         f"Texts part ways between variants (at least {fewest.identical} of {fewest.prompts} stay identical, "
-        f"half of the others part after token {where}): greedy decoding in bfloat16 breaks near-ties by how "
+        f"of the others half part only after token {where}): greedy decoding in bfloat16 breaks near-ties by how "
         "many tokens are verified at once. So acceptance lengths are compared over prompts, with intervals."
     )
     if NO_SPECULATION in same and same[NO_SPECULATION].identical == same[NO_SPECULATION].prompts:
