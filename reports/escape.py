@@ -9,7 +9,7 @@ _HIDDEN = frozenset({"Cc", "Cf", "Co", "Cs", "Zl", "Zp"})
 
 _MARKDOWN = re.compile(r"([\\`*<|~$]|(?<!\w)_|_(?!\w)|\[(?=\^)|\](?=\()|&(?=[#\w]))")
 """What means something within a line: only where it does, so that the text stays readable as it is."""
-_BLOCK_START = re.compile(r"^(\d*)([-+=#.)>\[])")
+_BLOCK_START = re.compile(r"^(\d{1,9}(?=[.)](?:\s|$)))?([-+=#>\[]|(?<=\d)[.)])")
 """What means something at a line's beginning."""
 _MENTION = re.compile(r"@(?=\w)|#(?=\d)")
 _LINK_START = re.compile(r":(?=//)|(?<=www)\.", re.IGNORECASE)

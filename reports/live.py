@@ -115,7 +115,7 @@ def _agents(agents: Sequence[AgentProgress], now: datetime, width: int) -> Rende
 def _figures(agent: AgentProgress, now: datetime) -> Text:
     parts = [f"{agent.seconds(now):.1f} s"]
     parts += [human_bytes(agent.bytes)] if agent.bytes else []
-    parts += [f"{agent.requests} requests"] if agent.requests else []
+    parts += [f"{agent.requests} req"] if agent.requests else []
     return Text(", ".join(parts), no_wrap=True, overflow="ellipsis")
 
 

@@ -108,7 +108,7 @@ def test_the_live_view_shows_agents_and_plan(width):
     Console(file=stream, width=width, height=40).print(view)
 
     text = stream.getvalue()
-    for part in ("vllm", "hub", "asking mask-token", "1 kB", "2 requests", "rope", "lookahead"):
+    for part in ("vllm", "hub", "asking mask-token", "1 kB", "2 req", "rope", "lookahead"):
         assert part in text
     (row,) = [row for row in text.splitlines() if row.strip().startswith("lookahead")]
     assert row.split() == ["lookahead", "○", "?"]
