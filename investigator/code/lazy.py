@@ -329,9 +329,7 @@ def _frame(
     return frame
 
 
-def _imported(
-    interp: Interpreter, frame: Frame, found: list[tuple[Node, tuple[str, str | None]]]
-) -> Value:
+def _imported(interp: Interpreter, frame: Frame, found: list[tuple[Node, tuple[str, str | None]]]) -> Value:
     """What the last import of a name that is reached binds; a join when that is undecided."""
     value: Value = NotImplemented
     for node, origin in reversed(found):

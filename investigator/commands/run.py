@@ -100,7 +100,7 @@ def command(
 
     known = read_baseline(baseline) if baseline else None
     _, talk = consoles(settings)
-    seen: "Seen | None" = None
+    seen: Seen | None = None
     if symptom:
         from investigator.commands.symptom import read
 

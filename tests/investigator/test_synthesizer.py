@@ -59,7 +59,10 @@ def hub(outcome: Outcome, contract: str = OFFSET) -> Answer:
 
 
 def found(
-    *answers: Answer, contract: str = OFFSET, runner: Runner | None = Runner.V1, case: Checkpoint | None = None
+    *answers: Answer,
+    contract: str = OFFSET,
+    runner: Runner | None = Runner.V1,
+    case: Checkpoint | None = None,
 ) -> Finding:
     findings = synthesize(answers, case or checkpoint())
     return next(f for f in findings if f.contract == contract and f.runner is runner)
@@ -134,7 +137,9 @@ def test_an_engine_without_a_value(outcome: Outcome, verdict: Verdict, why: str)
 
 
 def test_why_a_reference_did_not_know_is_told() -> None:
-    finding = found(engine(Known([2, 4])), reference(NotKnown("no function that picks states")), hub(Known([1])))
+    finding = found(
+        engine(Known([2, 4])), reference(NotKnown("no function that picks states")), hub(Known([1]))
+    )
 
     assert (finding.verdict, finding.why) == (Verdict.UNKNOWN, "no function that picks states")
 

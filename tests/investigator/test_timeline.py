@@ -91,9 +91,7 @@ def given() -> Background:
     ]
     for contract, value in ((OFFSET, Known([2, 4])), (DROP, Known([]))):
         answers.append(
-            Answer(
-                contract=contract, role=Role.REFERENCE, agent="reference", source="dflash", outcome=value
-            )
+            Answer(contract=contract, role=Role.REFERENCE, agent="reference", source="dflash", outcome=value)
         )
     return Background(case, tuple(answers))
 
@@ -212,7 +210,13 @@ def test_final_releases_between_two_versions(first, last, expected) -> None:
 @pytest.mark.parametrize(
     ("known", "first", "last", "message", "advice"),
     [
-        (KNOWN, "0.30.0", None, "no release lies between 0.30.0 and the last", "the index has 0.19.1 to 0.21.0"),
+        (
+            KNOWN,
+            "0.30.0",
+            None,
+            "no release lies between 0.30.0 and the last",
+            "the index has 0.19.1 to 0.21.0",
+        ),
         (KNOWN, "0.21.0", "0.20.0", "no release lies between 0.21.0 and 0.20.0", "the index has 0.19.1"),
         ([], None, None, "no release lies between the first and the last", ""),
         (KNOWN, "newest", None, "'newest' is not a version", "write it like 0.20.1"),
