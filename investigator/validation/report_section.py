@@ -51,7 +51,7 @@ def small_print(a: Assessment) -> Iterator[str]:
     if a.pair.startswith(("tiny", "micro")):
         yield ""
         yield (
-            "This pair is a toy: what it says about *which* repair matters holds for the engine's code, how "
+            "This pair is a toy: what it says about which repair matters holds for the engine's code, how "
             "much a repair is worth depends on the drafter, and its speed says nothing."
         )
 
