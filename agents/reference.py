@@ -21,6 +21,7 @@ from investigator.engines.registry import names
 from investigator.engines.remembered import Memory, Records
 from investigator.errors import InvestigateError
 from investigator.events import EventKind
+from investigator.methods import described
 from investigator.model import Answer, Known, NotChecked, Role
 from investigator.references.reading import ask
 from investigator.references.recorded import RecordedReference, recorded_answer
@@ -81,6 +82,11 @@ class ReferenceAgent:
         errors: dict[str, InvestigateError],
         checkpoint: Checkpoint,
     ) -> AgentResult:
+        method = described(checkpoint)
+        if not method.reference:
+            why = f"none of the references is training code of {method.name}: its config is the promise"
+            left = [NotChecked(what=f"reference {name}", why=why) for name in had]
+            return AgentResult(not_checked=tuple(left))
         answers: list[Answer] = []
         trees: dict[str, Tree] = {}
         for found in _named_apart(had.values()):

@@ -30,6 +30,10 @@ class Method:
     """Keys that decide how the drafter runs: an engine that does not read one that is set runs
     another drafter."""
 
+    def holding_ids(self, checkpoint: Checkpoint) -> tuple[str, ...]:
+        """The key that holds this checkpoint's ids; empty when none does."""
+        return tuple(key for key in self.id_keys if _at(checkpoint.draft.raw, key) is not None)[:1]
+
 
 DFLASH = Method(
     name="dflash",
@@ -51,6 +55,16 @@ EAGLE3 = Method(
         "target_hidden_size",
     ),
 )
+
+
+def _at(values: Mapping[str, Json], dotted: str) -> Json:
+    first, _, rest = dotted.partition(".")
+    found = values.get(first)
+    if not rest:
+        return found
+    return _at(found, rest) if isinstance(found, Mapping) else None
+
+
 METHODS: Mapping[str, Method] = {
     method.name: method
     for method in (
@@ -61,6 +75,8 @@ METHODS: Mapping[str, Method] = {
         Method(name="mtp", id_keys=(), reference=False),
     )
 }
+SECTIONS = ("dflash_config", "eagle_config")
+"""Nested objects of a draft config that hold a method's own keys."""
 SPECULATORS_KEYS = ("aux_hidden_state_layer_ids", "eagle_aux_hidden_state_layer_ids")
 """Keys that hold the ids in a speculators file, whatever the method: they count as EAGLE's do."""
 

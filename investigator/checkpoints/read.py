@@ -27,6 +27,8 @@ from investigator.model import Json
 _EAGLE_IDS = "eagle_aux_hidden_state_layer_ids"
 _SPECULATORS_IDS = "aux_hidden_state_layer_ids"
 _ZLAB_IDS = "target_layer_ids"
+ALWAYS_FULL = ("llama",)
+"""Model types whose layers attend to everything: their config class knows no windows."""
 
 
 def model_config(
@@ -90,7 +92,7 @@ def read_checkpoint(draft: ModelConfig, target: ModelConfig | None = None) -> Ch
         num_target_layers=num_target_layers,
         target_layer_ids=_target_layer_ids(layout, fields, num_target_layers),
         layer_types=layer_types,
-        windows=_windows(body, dflash, layer_types, complete=draft.complete),
+        windows=_windows(body, dflash, layer_types, num_draft_layers, complete=draft.complete),
         block_size=_either(dflash, fields, "block_size", least=1),
         mask_token_id=_either(dflash, fields, "mask_token_id", least=0),
     )
@@ -173,7 +175,7 @@ def _layer_types(body: Fields, dflash: Fields, layers: int) -> tuple[str, ...] |
 
 
 def _windows(
-    body: Fields, dflash: Fields, types: tuple[str, ...] | None, *, complete: bool
+    body: Fields, dflash: Fields, types: tuple[str, ...] | None, layers: int, *, complete: bool
 ) -> tuple[int | None, ...] | None:
     """Each draft layer's window in tokens, None for full attention; None when not known.
 
@@ -181,7 +183,7 @@ def _windows(
     layer without any window attends to everything, as in the reference.
     """
     if types is None:
-        return None
+        return (None,) * layers if body.values.get("model_type") in ALWAYS_FULL else None
     window = _either(dflash, body, "swa_window_size", least=1)
     if window is None:
         window = body.integer("sliding_window", least=1)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from investigator.checkpoint import Checkpoint
 from investigator.contracts.contract import Contract, Judgement, Sides
+from investigator.methods import SECTIONS, described
 from investigator.model import Json, Known, Outcome, Verdict
 
 WINDOW_KEYS = frozenset({"layer_types", "sliding_window"})
@@ -25,11 +26,18 @@ def _ask(checkpoint: Checkpoint) -> tuple[Outcome, tuple[str, ...]]:
 
 
 def set_keys(checkpoint: Checkpoint) -> set[str]:
-    """Keys of the draft config with a value, those of ``dflash_config`` by their own names."""
+    """Keys of the draft config with a value, those of its method's sections by their own names."""
     raw = checkpoint.draft.raw
-    nested = raw.get("dflash_config")
-    inner = nested if isinstance(nested, Mapping) else {}
-    return {key for part in (raw, inner) for key, value in part.items() if value is not None}
+    sections = [part for name in SECTIONS if isinstance(part := raw.get(name), Mapping)]
+    return {key for part in (raw, *sections) for key, value in part.items() if value is not None}
+
+
+def _convention(checkpoint: Checkpoint) -> Json:
+    """The keys of the method's own that this checkpoint sets, to something that matters."""
+    raw = checkpoint.draft.raw
+    sections = [part for name in SECTIONS if isinstance(part := raw.get(name), Mapping)]
+    values = {key: value for part in (raw, *sections) for key, value in part.items()}
+    return list(key for key in described(checkpoint).keys if values.get(key) not in (None, False))
 
 
 def _compare(reference: Json, engine: Json, sides: Sides) -> Judgement:
@@ -37,7 +45,7 @@ def _compare(reference: Json, engine: Json, sides: Sides) -> Judgement:
     assert isinstance(engine, list | tuple)
     assert sides.facts is not None
     wanted = {str(key) for key in reference} & set_keys(sides.facts)
-    wanted -= WITHOUT_EFFECT | {"dflash_config"}
+    wanted -= WITHOUT_EFFECT | set(SECTIONS)
     if sides.facts.target_layer_ids is not None:
         wanted.discard("num_target_layers")  # the references read it only to guess missing ids
     if not any(sides.facts.windows or ()):
@@ -63,4 +71,5 @@ CONTRACT = Contract(
     consequence="what the authors set has no effect: the drafter runs under other conditions than its own",
     ask_checkpoint=_ask,
     compare=_compare,
+    convention=_convention,
 )

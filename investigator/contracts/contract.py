@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from investigator.checkpoint import Checkpoint
+from investigator.methods import described
 from investigator.model import Answer, Json, Known, NotKnown, Outcome, Refused, Unsupported, Verdict
 
 AskCheckpoint = Callable[[Checkpoint], tuple[Outcome, tuple[str, ...]]]
@@ -46,7 +47,8 @@ class Contract:
     ``compare`` gets the reference's value and the engine's, both known, and the sides they
     come from. ``applies`` says why a checkpoint does not need the promise (None: it does).
     ``consequence``: what a breach costs. ``needs_reference`` False: the checkpoint itself is
-    the other side (a promise about its own keys).
+    the other side (a promise about its own keys). ``convention``: what a method promises that
+    no training code can be asked about, in common terms; None where it promises nothing.
     """
 
     id: str
@@ -56,6 +58,7 @@ class Contract:
     compare: Callable[[Json, Json, Sides], Judgement]
     applies: Callable[[Checkpoint], str | None] = lambda checkpoint: None
     needs_reference: bool = True
+    convention: Callable[[Checkpoint], Json] = lambda checkpoint: None
 
 
 def judge(contract: Contract, sides: Sides) -> Judgement:
@@ -76,13 +79,19 @@ def judge(contract: Contract, sides: Sides) -> Judgement:
         return Judgement(verdict=Verdict.REFUSED, why=why, happens="the engine stops with an error.")
     if isinstance(engine.outcome, NotKnown):
         return _unknown(engine.outcome.reason)
+    assert isinstance(engine.outcome, Known)
+    method = described(sides.facts)
+    if contract.needs_reference and not method.reference:
+        promised = contract.convention(sides.facts)
+        if promised is None:
+            return _unknown(f"no training code of {method.name} can be asked, and its config says nothing")
+        return contract.compare(promised, engine.outcome.value, sides)
     other = sides.reference if contract.needs_reference else sides.checkpoint
     if other is None:
         reasons = [a.outcome.reason for a in sides.references if isinstance(a.outcome, NotKnown)]
         return _unknown(reasons[0] if reasons else "no reference could be asked")
     if not isinstance(other.outcome, Known):
         return _unknown(f"{other.agent}: {getattr(other.outcome, 'reason', other.outcome)}")
-    assert isinstance(engine.outcome, Known)
     return contract.compare(other.outcome.value, engine.outcome.value, sides)
 
 

@@ -9,10 +9,8 @@ from collections.abc import Iterable, Mapping
 
 from investigator.checkpoint import Checkpoint
 from investigator.contracts.contract import Contract, Judgement, Sides
+from investigator.methods import described
 from investigator.model import Json, Known, NotKnown, Outcome, Verdict
-
-ONE_PASS = ("dflash", "dspark")
-"""Methods that draft a whole block in one pass."""
 
 
 def _ask(checkpoint: Checkpoint) -> tuple[Outcome, tuple[str, ...]]:
@@ -29,7 +27,7 @@ def _ask(checkpoint: Checkpoint) -> tuple[Outcome, tuple[str, ...]]:
 
 
 def _applies(checkpoint: Checkpoint) -> str | None:
-    if checkpoint.method not in ONE_PASS:
+    if not described(checkpoint).one_pass:
         return f"{checkpoint.method} drafts token by token: there is no block to see"
     return None
 

@@ -40,4 +40,5 @@ CONTRACT = Contract(
     ask_checkpoint=OFFSET.ask_checkpoint,
     compare=_compare,
     applies=_applies,
+    convention=OFFSET.convention,
 )

@@ -8,18 +8,22 @@ First seen: vLLM pull request 40727.
 
 from investigator.checkpoint import Checkpoint
 from investigator.contracts.contract import Contract, Judgement, Sides
+from investigator.methods import described
 from investigator.model import Json, Known, NotKnown, Outcome, Verdict
 
 
 def _ask(checkpoint: Checkpoint) -> tuple[Outcome, tuple[str, ...]]:
     """The ids of this checkpoint, as decoder layers counted from 0."""
-    keys = {
-        "speculators": ("aux_hidden_state_layer_ids", "eagle_aux_hidden_state_layer_ids"),
-        "eagle3": ("eagle_aux_hidden_state_layer_ids", "eagle_config.eagle_aux_hidden_state_layer_ids"),
-    }.get(checkpoint.layout, ("dflash_config.target_layer_ids",))
+    keys = described(checkpoint).holding_ids(checkpoint)
     if checkpoint.target_layer_ids is None:
         return NotKnown("the checkpoint names no target layer ids"), ()
     return Known(list(checkpoint.target_layer_ids)), keys
+
+
+def wanted_indices(checkpoint: Checkpoint) -> list[Json] | None:
+    """The outputs of the layers that the config names, as indices; the embedding output is 0."""
+    ids = checkpoint.target_layer_ids
+    return [k + 1 for k in ids] if ids is not None else None
 
 
 def _compare(reference: Json, engine: Json, sides: Sides) -> Judgement:
@@ -56,4 +60,5 @@ CONTRACT = Contract(
     " stays right, but fewer drafts are accepted (3 to 6 % alone on published pairs)",
     ask_checkpoint=_ask,
     compare=_compare,
+    convention=wanted_indices,
 )

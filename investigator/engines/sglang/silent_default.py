@@ -54,7 +54,10 @@ def _asked(world: World) -> _Asked | Unknown:
     def ask(follow: frozenset[str]) -> _Asked | Unknown:
         return _ask(world.start(follow=follow))
 
-    return deepen(ask, lambda found: found if isinstance(found, Unknown) else None)
+    def missing(found: _Asked | Unknown) -> Unknown | None:
+        return found if isinstance(found, Unknown) else None
+
+    return deepen(ask, missing)
 
 
 def _ask(session: Session) -> _Asked | Unknown:
