@@ -54,7 +54,8 @@ def command(
         raise UsageError(f"{out} exists already", "name a folder that does not, or remove this one")
     made = build(root_of(place, chosen.package), chosen.package, chosen.patches, out, version=chosen.version)
     data, talk = consoles(settings)
-    talk.print(visible(f"{made.package} of {made.installation} with {len(chosen.patches)} patches:"))
+    names = ", ".join(patch.name for patch in chosen.patches)
+    talk.print(visible(f"{made.package} of {made.installation} with {names}:"), soft_wrap=True)
     data.print(made.export, soft_wrap=True)
     if chosen.serve:
         talk.print("then, in the same shell:")
