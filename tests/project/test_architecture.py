@@ -17,6 +17,7 @@ FOLDERS = {
 LAYERS = (
     {"model", "errors", "fixtures"},
     {"case", "checkpoint", "events", "settings", "explain"},
+    {"methods"},
     {"checkpoints"},
     {"sources", "log", "run_folder", "outcome", "remedies", "history"},
     {"code", "evidence_check", "baseline"},
