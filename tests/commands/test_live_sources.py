@@ -161,7 +161,8 @@ def test_a_pull_request_that_is_missing_is_told_and_costs_the_others_nothing(
     agents = {agent["name"]: agent for agent in found.document["agents"]}  # type: ignore[attr-defined]
     assert agents["pull_requests"]["status"] == "partial"
     assert f"{ENGINE}#7 does not exist on" in agents["pull_requests"]["error"]
-    assert agents["hub"]["status"] == "done"
+    assert agents["hub"]["status"] == "partial"
+    assert "give it with --target" in agents["hub"]["error"]
     assert_tokens_stayed_home(found, hub, github)
 
 
