@@ -55,6 +55,8 @@ def detours(
 ) -> tuple[Detour, ...]:
     """Ways to serve on the ``runner`` in use, and on the other one where that leaves fewer faults.
 
+    None on a runner that stops on this drafter.
+
     ``environment``: variables that the deployment sets anyway.
     """
     faults = _contracts(findings, runner, TO_REPAIR)
@@ -63,6 +65,8 @@ def detours(
     found = []
     for switch in (None, *switches[:1]):
         runs = _target(switch) if switch else runner
+        if _contracts(findings, runs, _STOPS):
+            continue
         there = _contracts(findings, runs, TO_REPAIR)
         chosen = _chosen([s for s in settings if _target(s) is None and s.contract in there])
         left = [contract for contract in there if not any(_avoids(s, contract, settings) for s in chosen)]

@@ -65,6 +65,12 @@ def test_a_runner_that_stops_on_this_drafter_is_not_offered() -> None:
     assert usable([SWITCH, DROP_OFF], [TYPES_V1, TYPES_V2]) == (SWITCH, DROP_OFF)
 
 
+def test_on_a_runner_that_stops_there_is_no_way_but_to_leave_it() -> None:
+    refused = replace(TYPES_V1, verdict=Verdict.REFUSED)
+    (found,) = ways([SWITCH, DROP_OFF], [refused, TYPES_V2, DROP])
+    assert told(found) == (Runner.V2, ("layer-types", "cache-drop"), ())
+
+
 def test_what_the_deployment_sets_stays_set() -> None:
     (found,) = ways([DROP_OFF], [DROP], VLLM_X="1 2")
     assert shlex.split(found.command)[:3] == ["VLLM_X=1 2", "vllm", "serve"]
