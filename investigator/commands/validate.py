@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from investigator.validation.assess import Assessment
+    from investigator.validation.launchers.interface import Destination
     from investigator.validation.plan import Plan
     from investigator.validation.service import Request
 
@@ -115,19 +116,19 @@ def command(
     """
     from investigator.validation import service
     from investigator.validation.from_run import read_run
-    from investigator.validation.launchers.interface import Destination, Where
+    from investigator.validation.launchers.interface import Destination
     from investigator.validation.pair import resolve_pair, train_in_process
     from investigator.validation.plan import parse_budget
 
-    data, talk = consoles(settings)
+    data, _ = consoles(settings)
     if collect is not None:
         return _conclude(data, collect, out or run or collect)
     on = Destination.parse(place)
     count, file = _prompts(prompts)
-    cpu = on.where in (Where.CPU, Where.CPU_ENGINE)
-    name = pair or ("micro-full" if on.where is Where.CPU_ENGINE else "micro" if cpu else "tiny")
     request = service.Request(
-        pair=resolve_pair(name, _cache(settings) / "pairs", train=None if plan_only else train_in_process),
+        pair=resolve_pair(
+            pair or _pair_for(on), _cache(settings) / "pairs", train=None if plan_only else train_in_process
+        ),
         on=on,
         run=read_run(run) if run else None,
         prompts=count,
@@ -142,12 +143,31 @@ def command(
         options={key: _json(value) for key, value in map(_assignment, options)},
         environment=dict(map(_assignment, environment)),
     )
-    plan = service.plan_of(request)
-    _print_plan(data if plan_only else talk, plan, request)
     if plan_only:
+        _print_plan(data, service.plan_of(request), request)
         return ExitCode.CLEAN
+    return validate(request, settings, out or run or Path("validation"), emit_to)
+
+
+def after_run(run: Path, place: str, settings: Settings) -> int:
+    """Go on from an investigation to its validation: ``investigate run --validate [WHERE]``."""
+    from investigator.validation import service
+    from investigator.validation.from_run import read_run
+    from investigator.validation.launchers.interface import Destination
+    from investigator.validation.pair import resolve_pair, train_in_process
+
+    on = Destination.parse(place)
+    pair = resolve_pair(_pair_for(on), _cache(settings) / "pairs", train=train_in_process)
+    return validate(service.Request(pair=pair, on=on, run=read_run(run)), settings, run, None)
+
+
+def validate(request: "Request", settings: Settings, out: Path, emit_to: Path | None) -> int:
+    """Plan, prepare, execute, judge; or only prepare, with ``emit_to``."""
+    from investigator.validation import service
+
+    data, talk = consoles(settings)
+    _print_plan(talk, service.plan_of(request), request)
     experiment = service.experiment_of(request)
-    folder = emit_to or (out or run or Path("validation")) / service.FOLDER
     tree = None
     if experiment.repairs and request.run is not None:
         from investigator.case import EngineSpec
@@ -161,9 +181,15 @@ def command(
         emit(experiment, emit_to, tree)
         talk.print(f"written to {emit_to}; run 'python run.py' there, then --collect {emit_to}")
         return ExitCode.CLEAN
-    service.prepare(experiment, folder, tree)
-    service.execute(service.launcher_of(request), folder, talk.print)
-    return _conclude(data, folder, folder.parent)
+    folder = service.prepare(experiment, out / service.FOLDER, tree)
+    launcher = service.launcher_of(request, _cache(settings), talk.print)
+    service.execute(launcher, folder, talk.print)
+    return _conclude(data, folder, out)
+
+
+def _pair_for(on: "Destination") -> str:
+    """What runs there without being asked: vLLM's CPU build refuses mixed drafters."""
+    return {"cpu": "micro", "cpu-engine": "micro-full"}.get(on.where, "tiny")
 
 
 def _conclude(data: "Console", folder: Path, out: Path) -> int:
@@ -193,6 +219,7 @@ def _print(data: "Console", assessment: "Assessment") -> None:
 
     from investigator.reports.escape import visible
     from investigator.validation.report_section import TABLE, cells
+    from investigator.validation.sentences import sentences
 
     table = Table(box=None, pad_edge=False)
     for name in TABLE:
@@ -201,7 +228,7 @@ def _print(data: "Console", assessment: "Assessment") -> None:
         table.add_row(*(visible(cell) for cell in cells(figures)))
     data.print(table)
     data.print()
-    for sentence in assessment.sentences:
+    for sentence in sentences(assessment):
         data.print(visible(sentence))
 
 

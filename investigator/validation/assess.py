@@ -1,7 +1,7 @@
 """From counters to judgements: effects with intervals, contradictions, sentences to act on."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from investigator.validation.plan import (
     ALL,
@@ -71,13 +71,14 @@ class Assessment:
     prompts: int
     figures: tuple[Figures, ...]
     effects: tuple[Effect, ...]
+    investigated: str | None = None
+    """The drafter that the findings are about."""
     to_reference: Estimate | None = None
     """AL of the repaired engine ÷ AL of the reference."""
     released_to_reference: Estimate | None = None
     sameness: Mapping[str, Sameness] | None = None
     """Variant -> how far its text is that of the same engine as released."""
     contradictions: tuple[str, ...] = ()
-    sentences: tuple[str, ...] = ()
     cut: tuple[str, ...] = ()
 
     def of(self, name: str) -> Figures | None:
@@ -94,6 +95,7 @@ def assess(
     pair: str,
     broken: Sequence[str] = (),
     cut: Sequence[str] = (),
+    investigated: str | None = None,
     seed: int = 0,
 ) -> Assessment:
     """Judge an experiment. ``broken``: what the findings say of the engine as released."""
@@ -121,17 +123,10 @@ def assess(
         else None,
         sameness=_sameness(variants, results),
         cut=tuple(cut),
+        investigated=investigated,
     )
     contradictions = tuple(_contradictions(assessment, broken)) if measured else ()
-    from investigator.validation.sentences import sentences
-
-    return _with(assessment, contradictions, tuple(sentences(assessment, contradictions)))
-
-
-def _with(a: Assessment, contradictions: tuple[str, ...], said: tuple[str, ...]) -> Assessment:
-    from dataclasses import replace
-
-    return replace(a, contradictions=contradictions, sentences=said)
+    return replace(assessment, contradictions=contradictions)
 
 
 def _sample(results: Mapping[str, VariantResult], which: str, seed: int) -> Sample | None:

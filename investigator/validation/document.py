@@ -11,6 +11,7 @@ from typing import cast
 from investigator.model import Json
 from investigator.validation.assess import Assessment
 from investigator.validation.results import VariantResult
+from investigator.validation.sentences import sentences
 from investigator.validation.statistics import DRAWS, LEVEL, Sameness
 
 SCHEMA = 1
@@ -38,6 +39,7 @@ def as_document(
         "place": assessment.place,
         "engine": assessment.engine,
         "pair": assessment.pair,
+        "investigated": assessment.investigated,
         "machines": distinct,
         "experiment": {
             key: experiment[key]
@@ -62,7 +64,7 @@ def as_document(
         "released_to_reference": plain(assessment.released_to_reference),
         "outputs": {name: plain(same) for name, same in (assessment.sameness or {}).items()},
         "contradictions": list(assessment.contradictions),
-        "sentences": list(assessment.sentences),
+        "sentences": list(sentences(assessment)),
         "cut": list(assessment.cut),
     }  # fmt: skip
 

@@ -59,6 +59,8 @@ class Experiment:
     environment: Mapping[str, str] = field(default_factory=dict)
     broken: tuple[str, ...] = ()
     """Contracts that the findings call broken: what the measurement is held against."""
+    investigated: str | None = None
+    """The drafter that the findings are about, which need not be the one that is measured."""
     place: str = "local"
     reference_device: str = "cpu"
     reference_dtype: str = "float32"
@@ -147,6 +149,7 @@ def as_json(experiment: Experiment, before: Mapping[str, str]) -> dict[str, Json
         "parallel": experiment.plan.parallel,
         "place": experiment.place,
         "broken": list(experiment.broken),
+        "investigated": experiment.investigated,
         "before": dict(before),
         "repairs": [{"contract": repair.contract, "patch": repair.name} for repair in experiment.repairs],
         "variants": [_variant(v, experiment.time_limit) for v in experiment.plan.variants],

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from investigator.validation.assess import Assessment, Figures
-from investigator.validation.sentences import interval
+from investigator.validation.sentences import interval, sentences
 
 TABLE = ("variant", "acceptance length", "by position", "drafts", "second pass", "prefix hits")
 
@@ -11,7 +11,7 @@ TABLE = ("variant", "acceptance length", "by position", "drafts", "second pass",
 def markdown(assessment: Assessment, charts: bool = True) -> str:
     """A section with the sentences, the table and, beside it, the charts' files."""
     lines = ["## What each repair brings back", ""]
-    lines += [f"- {_plain(sentence)}" for sentence in assessment.sentences]
+    lines += [f"- {_plain(sentence)}" for sentence in sentences(assessment)]
     lines += ["", _row(TABLE), _row(["---"] * len(TABLE))]
     lines += [_row(cells(figures)) for figures in assessment.figures]
     if charts:

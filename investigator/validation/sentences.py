@@ -1,13 +1,10 @@
 """What an assessment means, in sentences that a person can act on."""
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from investigator.validation.assess import Assessment, Effect
 from investigator.validation.plan import ALL, AS_RELEASED, NO_SPECULATION, REFERENCE
 from investigator.validation.statistics import LEVEL, Estimate
-
-if TYPE_CHECKING:
-    from investigator.validation.assess import Assessment, Effect
 
 
 def interval(estimate: Estimate, digits: int = 2, sign: bool = False) -> str:
@@ -18,9 +15,11 @@ def interval(estimate: Estimate, digits: int = 2, sign: bool = False) -> str:
     return f"{estimate.value:{form}} [{estimate.low:{form}}, {estimate.high:{form}}]"
 
 
-def sentences(a: "Assessment", contradictions: Sequence[str]) -> Iterator[str]:
+def sentences(a: Assessment) -> Iterator[str]:
     """The headline first, then what to do, then what to beware of."""
     yield from _headline(a)
+    if a.investigated is not None and a.engine is not None and a.investigated.removeprefix("path:") != a.pair:
+        yield f"The findings are about {a.investigated}; what was measured is {a.pair} on the same code."
     ranked = sorted(a.effects, key=lambda e: -_worth(e))
     for rank, effect in enumerate(ranked):
         yield from _effect(effect, first=rank == 0)
@@ -33,11 +32,11 @@ def sentences(a: "Assessment", contradictions: Sequence[str]) -> Iterator[str]:
             yield f"{figures.variant.name} was not measured: {figures.status}: {why}."
     if a.cut:
         yield f"Left out to fit the budget: {', '.join(a.cut)}."
-    for contradiction in contradictions:
+    for contradiction in a.contradictions:
         yield f"Contradiction: {contradiction}."
 
 
-def _headline(a: "Assessment") -> Iterator[str]:
+def _headline(a: Assessment) -> Iterator[str]:
     def length(name: str) -> Estimate | None:
         figures = a.of(name)
         return figures.acceptance_length if figures else None
@@ -57,12 +56,12 @@ def _headline(a: "Assessment") -> Iterator[str]:
         )
 
 
-def _worth(effect: "Effect") -> float:
+def _worth(effect: Effect) -> float:
     found = effect.given_others or effect.alone
     return found.value if found else 0.0
 
 
-def _effect(effect: "Effect", first: bool) -> Iterator[str]:
+def _effect(effect: Effect, first: bool) -> Iterator[str]:
     alone, others = effect.alone, effect.given_others
     said = []
     if alone is not None:
@@ -90,7 +89,7 @@ def _effect(effect: "Effect", first: bool) -> Iterator[str]:
     yield f"{effect.contract}: {', '.join(said)}: {advice}."
 
 
-def _reach(a: "Assessment") -> str:
+def _reach(a: Assessment) -> str:
     assert a.to_reference is not None
     share = a.to_reference
     spread = "" if share.low is None or share.high is None else f" [{share.low:.0%}, {share.high:.0%}]"
@@ -98,7 +97,7 @@ def _reach(a: "Assessment") -> str:
     return f"{what} reaches {share.value:.0%}{spread} of the reference's acceptance length."
 
 
-def _texts(a: "Assessment") -> Iterator[str]:
+def _texts(a: Assessment) -> Iterator[str]:
     same = a.sameness or {}
     if not same:
         return
@@ -109,9 +108,10 @@ def _texts(a: "Assessment") -> Iterator[str]:
     fewest = min(parted, key=lambda s: s.identical)
     where = min(s.parted_at for s in parted if s.parted_at is not None)
     yield (
-        f"Texts part ways between variants (at least {fewest.identical} of {fewest.prompts} stay identical, "
-        f"of the others half part only after token {where}): greedy decoding in bfloat16 breaks near-ties by how "
-        "many tokens are verified at once. So acceptance lengths are compared over prompts, with intervals."
+        f"Texts part ways between variants (at least {fewest.identical} of {fewest.prompts} stay "
+        f"identical, of the others half part only after token {where}): greedy decoding in bfloat16 breaks "
+        "near-ties by how many tokens are verified at once. So acceptance lengths are compared over "
+        "prompts, with intervals."
     )
     if NO_SPECULATION in same and same[NO_SPECULATION].identical == same[NO_SPECULATION].prompts:
         yield "Without speculation the engine writes the same text as with it."

@@ -14,6 +14,7 @@ from investigator.model import Json
 from investigator.validation import prompts as prompt_rows
 from investigator.validation.assess import Assessment, assess, skipped
 from investigator.validation.charts import acceptance_length_chart, per_position_chart, telling
+from investigator.validation.cpu_engine import CPU_REQUIREMENT, cpu_environment
 from investigator.validation.document import as_document, render
 from investigator.validation.emit import Experiment, Repair, emit, read_variants
 from investigator.validation.from_run import RunRecord
@@ -97,7 +98,7 @@ def plan_of(request: Request) -> Plan:
         broken = request.run.broken if request.run else DEFAULT_FAULTS
         variants = reference_variants(broken)
     else:
-        if request.run is None:
+        if request.run is None and request.on.where is not Where.CPU_ENGINE:
             raise UsageError(
                 "which engine, and which patches?", "give the run folder that 'investigate run' wrote"
             )
@@ -121,18 +122,22 @@ def experiment_of(request: Request) -> Experiment:
         # Several engines share the GPU: each takes what it is given, not a share of what is free.
         options |= {"kv_cache_memory_bytes": 2 << 30, "gpu_memory_utilization": 0.06}
     environment = dict(_CPU_ENVIRONMENT if request.on.where is Where.CPU_ENGINE else {})
-    engine_asked = request.on.where is not Where.CPU and run is not None
+    engine_asked = request.on.where is not Where.CPU
+    requirement = run.engine if run else None
+    if request.on.where is Where.CPU_ENGINE:
+        requirement = CPU_REQUIREMENT
     return Experiment(
         plan=plan,
         pair=pair,
         prompts=prompts,
         new_tokens=request.new_tokens or pair.new_tokens,
-        engine=run.engine if run and engine_asked else None,
+        engine=requirement if engine_asked else None,
         package=run.engine.partition("==")[0] if run and "==" in run.engine else "vllm",
         repairs=_repairs(request) if engine_asked else (),
         options=options | dict(request.options),
         environment=environment | dict(request.environment),
-        broken=tuple(run.broken) if run else DEFAULT_FAULTS,
+        broken=tuple(run.broken) if run else () if engine_asked else DEFAULT_FAULTS,
+        investigated=run.draft if run else None,
         place=str(request.on.where),
         reference_device="cpu" if on_cpu else "cuda",
         reference_dtype="float32" if on_cpu else "bfloat16",
@@ -157,8 +162,8 @@ def prepare(experiment: Experiment, folder: Path, tree: "Tree | None") -> Path:
     return folder
 
 
-def launcher_of(request: Request) -> Launcher:
-    """Who executes the folder."""
+def launcher_of(request: Request, cache: Path, say: Say) -> Launcher:
+    """Who executes the folder. ``cache`` is where an environment for the CPU engine is kept."""
     from investigator.validation.launchers.local import LocalLauncher
 
     on, python = request.on, request.python or request.on.python
@@ -176,6 +181,9 @@ def launcher_of(request: Request) -> Launcher:
             from investigator.validation.launchers.ray import RayLauncher
 
             return RayLauncher(address=on.host, python=python or "python")
+        case Where.CPU_ENGINE:
+            chosen = python or str(cpu_environment(cache, say))
+            return LocalLauncher(python=chosen, parallel=request.parallel or 1)
         case _:
             return LocalLauncher(python=python or sys.executable, parallel=request.parallel)
 
@@ -223,6 +231,7 @@ def collect(folder: Path) -> tuple[Assessment, dict[str, Json]]:
         pair=str(pair["name"]),
         broken=broken,
         cut=cut,
+        investigated=None if experiment.get("investigated") is None else str(experiment["investigated"]),
     )
     document = as_document(
         assessment, experiment, results, when=datetime.now(UTC), tool_version=investigator.__version__
@@ -266,7 +275,8 @@ def conclude(assessment: Assessment) -> None:
 
 
 def _repairs(request: Request) -> tuple[Repair, ...]:
-    assert request.run is not None
+    if request.run is None:
+        return ()
     known = {repair.contract: repair for repair in request.run.repairs}
     unknown = [contract for contract in request.repairs if contract not in known]
     if unknown:
