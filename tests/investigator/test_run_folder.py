@@ -97,3 +97,24 @@ def test_the_log_holds_one_object_a_line_whatever_the_text(tmp_path):
     assert json.loads(line)["source"] == "a\nb\u2028"
     assert json.loads(line)["event"] == "fetched"
     assert len(seen) == 1
+
+
+def test_a_patches_folder_of_somebody_else_is_left_alone(tmp_path):
+    (tmp_path / "patches").mkdir()
+    (tmp_path / "patches/0001-mine.patch").write_text("")
+    (tmp_path / "patches/readme.txt").write_text("mine")
+
+    refused = pytest.raises(UsageError, match=r"holds 'readme\.txt', which no run has left")
+    with refused, open_run_folder(tmp_path, "x"):
+        pytest.fail("the work began")
+
+    assert names(tmp_path / "patches") == ["0001-mine.patch", "readme.txt"]
+
+
+def test_a_patches_link_is_not_followed(tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run/patches").symlink_to(tmp_path / "mine")
+
+    with pytest.raises(UsageError, match="is in the way"), open_run_folder(tmp_path / "run", "x"):
+        pytest.fail("the work began")
