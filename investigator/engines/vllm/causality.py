@@ -145,6 +145,8 @@ def _followed(draft: draft_layers.Draft, windows: list[Value]) -> _Found:
     metadata = _Metadata(session)
     interp.natives[METADATA] = metadata
     proposer.attributes["model"] = draft.model
+    if isinstance(draft.model, Instance):
+        draft.model.label = "draft model"
     try:
         _set_groups(session, proposer, draft, windows)
     except Raised as raised:

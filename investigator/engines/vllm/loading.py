@@ -1,0 +1,281 @@
+"""The draft model as the drafter's ``load_model`` leaves it, beside its target.
+
+``load_model`` gets the target, asks for the draft model, and changes either: a head is shared,
+a key of the draft's config is written over. It is followed with a target made of the
+release's own classes; the draft model is built where it is asked for, with its config as it
+stands then. Once for all questions about what loading does.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from investigator.code import classes
+from investigator.code.follow import deepen
+from investigator.code.interpreter import Frame, Interpreter
+from investigator.code.program import Program
+from investigator.code.trace import Happening
+from investigator.code.values import (
+    BudgetSpent,
+    FunctionValue,
+    Instance,
+    OneOf,
+    Raised,
+    Symbol,
+    Unknown,
+    Value,
+    find_unknown,
+)
+from investigator.engines.interface import Step
+from investigator.engines.vllm import draft_layers, drafter, target_layers
+from investigator.engines.vllm.rotary import NEOX, ROPE, Ropes
+from investigator.engines.vllm.world import Session, World
+from investigator.model import Runner
+
+LOAD = "load_model"
+GET = "get_model"
+HEAD = "lm_head"
+OWN_HEAD = "has_own_lm_head"
+LANGUAGE = "SupportsMultiModal.get_language_model"
+TARGETS, DRAFTS = "target", "draft"
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """What loading leaves: whose head the draft model has, how its layers rotate (``neox``, the
+    base ``theta``), each with its steps; an Unknown where it is not known.
+
+    ``asked_target``: whether loading looked at how the target rotates.
+    """
+
+    head: Value
+    neox: Value
+    theta: Value
+    head_steps: tuple[Step, ...] = ()
+    rope_steps: tuple[Step, ...] = ()
+    asked_target: bool = False
+
+
+def loaded(world: World, runner: Runner, *, target_is_neox: bool = True) -> Loaded:
+    """Load the draft model on one runner, beside a target that rotates in halves or in pairs.
+
+    All its layers get full attention: what loading does is no matter of windows, and a
+    refusal of mixed drafters must not hide it.
+    """
+    plain = world.all_full()
+
+    def load(program: Program) -> Loaded:
+        there = replace(plain, program=program)
+        return deepen(
+            lambda follow: _loaded(there.start(runner, follow=follow), target_is_neox),
+            _left_alone,
+        )
+
+    name = f"loaded {runner.value} {target_is_neox} {plain.identity}"
+    return world.program.shared(name, load)
+
+
+def _left_alone(found: Loaded) -> Unknown | None:
+    """What was left alone, among the things that are not known."""
+    missing = [u for value in (found.head, found.neox, found.theta) if (u := find_unknown(value)) is not None]
+    return next((unknown for unknown in missing if unknown.not_followed is not None), None)
+
+
+def _loaded(session: Session, target_is_neox: bool) -> Loaded:
+    try:
+        return _follow(session, target_is_neox)
+    except Raised as raised:
+        return _nothing(
+            Unknown(f"following the loading of the draft model ended in {raised}", raised.stack[-1])
+        )
+    except BudgetSpent as spent:
+        return _nothing(Unknown(str(spent), spent.place))
+
+
+def _nothing(why: Unknown) -> Loaded:
+    return Loaded(why, why, why)
+
+
+def _follow(session: Session, target_is_neox: bool) -> Loaded:
+    interp = session.interp
+    target = target_layers.target_model(session)
+    if target is None:
+        return _nothing(Unknown("no model class for the target's architecture is registered"))
+    proposer = drafter.drafter(session)
+    if not isinstance(proposer, Instance) or proposer.cls is None:
+        return _nothing(find_unknown(proposer) or Unknown("the drafter"))
+    load = classes.class_attribute(interp, proposer.cls, LOAD)
+    if not isinstance(load, FunctionValue):
+        return _nothing(Unknown(f"{proposer.cls.name} has no {LOAD}"))
+    modules = Modules(target_is_neox)
+    models = list(language_models(interp, target))
+    for model in models:
+        model.attributes["modules"] = modules
+    heads = list(_marked_heads(interp, models))
+    builder = _Builder(session)
+    interp.natives[GET] = builder
+    stopped: Raised | None = None
+    try:
+        interp.enter(load, (proposer, target), {})
+    except Raised as raised:
+        stopped = raised
+    if builder.draft is None:
+        if stopped is not None:
+            raise stopped
+        return _nothing(Unknown(f"{LOAD} makes no draft model that was seen"))
+    ended = None if stopped is None else Unknown(f"loading ended in {stopped}", stopped.stack[-1])
+    neox, theta = _rotation(builder)
+    return Loaded(
+        head=ended or _head(builder, heads),
+        neox=neox,
+        theta=theta,
+        head_steps=tuple(_head_steps(builder)),
+        rope_steps=tuple(_rope_steps(builder)),
+        asked_target=modules.asked,
+    )
+
+
+@dataclass
+class _Builder:
+    """Stands in for ``get_model()``: builds the draft model now, and keeps how it rotates."""
+
+    session: Session
+    draft: draft_layers.Draft | None = None
+    own_head: Value = None
+    begin: int = 0
+    ropes: Ropes = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.ropes = Ropes(self.session)
+
+    def __call__(self, interp: Interpreter, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
+        """The draft model."""
+        interp.natives[ROPE] = self.ropes
+        self.ropes.made.clear()
+        self.draft = draft_layers.construct(self.session)
+        del interp.natives[ROPE]
+        model = self.draft.model
+        if isinstance(model, Instance):
+            model.label = "draft model"
+            model.attributes[OWN_HEAD] = _brings_head(self.session.world)
+            self.own_head = model.attributes.get(HEAD)
+        self.begin = len(interp.trace.events)
+        return model
+
+
+def _brings_head(world: World) -> bool:
+    """Whether the checkpoint brings a head of its own, by the names of its weights."""
+    tensors = world.checkpoint.draft.tensors
+    return tensors is not None and any(HEAD in name for name in tensors)
+
+
+# -- the target ------------------------------------------------------------------------
+
+
+@dataclass
+class Modules(Symbol):
+    """``model.modules``: all that matters of a target's modules is how they rotate."""
+
+    neox: bool
+    asked: bool = False
+
+    def call(self, arguments: tuple[Value, ...], keywords: dict[str, Value]) -> Value:
+        """One module that rotates."""
+        self.asked = True
+        return [Instance(None, {NEOX: self.neox}, complete=False)]
+
+
+def language_models(interp: Interpreter, target: Instance) -> Iterator[Instance]:
+    """The target, and its language model where it wraps one."""
+    yield target
+    language = interp.natives.get(LANGUAGE)
+    part = language(interp, (target,), {}) if language is not None else None
+    if isinstance(part, Instance):
+        part.label = part.label or "target language model"
+        yield part
+
+
+def _marked_heads(interp: Interpreter, models: list[Instance]) -> Iterator[Instance]:
+    """The heads of the target's models: each is replaced by an object to be recognised by,
+    wherever the model surely has one."""
+    for owner in models:
+        assert owner.cls is not None
+        frame = Frame(interp.globals_of(owner.cls.module))
+        value = interp.attribute_or_missing(frame, owner.cls.node, owner, HEAD)
+        options = value.options if isinstance(value, OneOf) else (value,)
+        if all(isinstance(option, Instance) or _is_made_elsewhere(option) for option in options):
+            marked = Instance(None, {}, complete=False, label="target head")
+            owner.attributes[HEAD] = marked
+            yield marked
+
+
+def _is_made_elsewhere(value: Value) -> bool:
+    return isinstance(value, Unknown) and value.not_followed is not None
+
+
+# -- what came of it -------------------------------------------------------------------
+
+
+def _head(builder: _Builder, heads: list[Instance]) -> Value:
+    assert builder.draft is not None
+    model = builder.draft.model
+    if not isinstance(model, Instance):
+        why = builder.draft.unknown or builder.draft.refused
+        return Unknown(f"the draft model could not be built: {why}")
+    now = model.attributes.get(HEAD)
+    if any(now is head for head in heads):
+        return TARGETS
+    if now is builder.own_head and now is not None:
+        return DRAFTS
+    return find_unknown(now) or Unknown(f"the draft model's head is {now!r}")
+
+
+def _rotation(builder: _Builder) -> tuple[Value, Value]:
+    """Layout and base of the draft layers, where all have the same."""
+    made = builder.ropes.made
+    if not made:
+        assert builder.draft is not None
+        why = builder.draft.unknown or builder.draft.refused or "its layers make no rotary embedding"
+        return Unknown(f"the draft model: {why}"), None
+    if (missing := find_unknown([(rope.neox, rope.theta) for rope in made])) is not None:
+        return missing, None
+    if len({(rope.neox, rope.theta) for rope in made}) > 1:
+        return Unknown("the draft layers rotate in several ways", made[-1].place), None
+    return made[0].neox, made[0].theta
+
+
+# -- evidence --------------------------------------------------------------------------
+
+
+def _head_steps(builder: _Builder) -> Iterator[Step]:
+    """Where a head is asked for, and where the target's is put in the draft's place."""
+    assert builder.draft is not None
+    seen = set()
+    for event in builder.session.interp.trace.events[builder.begin :]:
+        if not event.name.endswith(f".{HEAD}") or event.place in seen:
+            continue
+        if event.kind is Happening.READ:
+            has = "has no" if event.value is NotImplemented else "is asked for its"
+            role = f"the {event.name.partition('.')[0]} {has} head"
+        elif event.kind is Happening.STORE and event.value[0] is builder.draft.model:
+            role = "the target's head takes its place"
+        else:
+            continue
+        seen.add(event.place)
+        yield Step(event.place, role)
+
+
+def _rope_steps(builder: _Builder) -> Iterator[Step]:
+    """Where the layout is written over, read, and used."""
+    trace = builder.session.interp.trace
+    seen = set()
+    key = f"draft config.{NEOX}"
+    for kind, role in (
+        (Happening.STORE, f"{key} is overwritten while the draft model is loaded"),
+        (Happening.READ, f"reads {key}"),
+    ):
+        for event in trace.of(kind):
+            if event.name == key and event.place not in seen:
+                seen.add(event.place)
+                yield Step(event.place, role)
+    for place in dict.fromkeys(rope.place for rope in builder.ropes.made):
+        yield Step(place, "the draft layer's rotary embedding is made")
