@@ -206,6 +206,17 @@ def python_files(paths: Iterable[str]) -> list[str]:
     return sorted(path for path in paths if path.endswith(".py"))
 
 
+def python_files_in(paths: Iterable[str], folder: str) -> list[str]:
+    """The Python files directly in a folder, whose name ends with a slash."""
+    inside = (path for path in paths if path.startswith(folder))
+    return sorted(path for path in inside if path.endswith(".py") and "/" not in path[len(folder) :])
+
+
+def listing(paths: Iterable[str]) -> str:
+    """One sha256 over names of files."""
+    return hashlib.sha256("\n".join(paths).encode()).hexdigest()
+
+
 def fingerprint(tree: Tree, paths: Iterable[str]) -> str:
     """One sha256 over the paths and hashes of many files."""
     digest = hashlib.sha256()
@@ -234,7 +245,8 @@ class Program:
         self.tree = tree
         self.consulted: dict[str, str] = {}
         """Path -> sha256 of every file that was looked at so far; "" for one that was asked for
-        and is not there; ``EVERYTHING`` -> one hash over all Python files, after a full search."""
+        and is not there; ``EVERYTHING`` -> one hash over all Python files, after a full search;
+        ``folder/`` -> one hash over the names of the Python files in it."""
         self._sorted = tree.paths()
         self._paths = frozenset(self._sorted)
         self._modules: dict[str, Module | None] = {}
@@ -334,29 +346,47 @@ class Program:
         found = self._holding(wanted, near)
         if found:
             return found
-        self._on_full_search(" and ".join(needles))
-        everywhere = python_files(self._paths)
-        self.tree.prefetch(everywhere)
-        self.consulted[EVERYTHING] = fingerprint(self.tree, everywhere)
-        return self._holding(wanted, everywhere)
+        return self._everywhere(wanted)
 
     def among(self, needles: Iterable[str], paths: Iterable[str]) -> list[Module]:
-        """The modules among these files whose text holds every needle; no other is read.
-
-        That there is none rests on every Python file of the tree: another one may bring it.
-        """
-        near = [path for path in paths if path in self._paths]
-        for path in near:
+        """The modules among these files whose text holds every needle; no other is read."""
+        wanted = list(paths)
+        for path in wanted:
             self._note(path)
+        near = [path for path in wanted if path in self._paths]
         self.tree.prefetch(near)
-        found = self._holding([needle.encode() for needle in needles], near)
-        if not found:
-            self.consulted[EVERYTHING] = fingerprint(self.tree, python_files(self._paths))
+        return self._holding([needle.encode() for needle in needles], near)
+
+    def files_in(self, folder: str) -> list[str]:
+        """The Python files that stand directly in a folder (``a/b/``), sorted. An answer that rests
+        on what the folder holds is asked again when it holds other files."""
+        found = python_files_in(self._sorted, folder)
+        self.consulted[folder] = listing(found)
         return found
 
     def search(self, needles: Iterable[str]) -> list[Module]:
         """The modules in the whole tree whose text holds every needle."""
         return self.mentioning(list(needles), ())
+
+    def _everywhere(self, needles: list[bytes]) -> list[Module]:
+        """A full search; the same one is made once for all questions to this tree."""
+        key = ("", f"search {needles}")
+        if key not in self._derived:
+            self._on_full_search(b" and ".join(needles).decode())
+            everywhere = python_files(self._paths)
+            self.tree.prefetch(everywhere)
+            self._derived[key] = self._holding(needles, everywhere)
+        self._note_everything()
+        found: list[Module] = self._derived[key]
+        for module in found:
+            self._note(module.path)
+        return found
+
+    def _note_everything(self) -> None:
+        key = ("", EVERYTHING)
+        if key not in self._derived:
+            self._derived[key] = fingerprint(self.tree, python_files(self._paths))
+        self.consulted[EVERYTHING] = self._derived[key]
 
     def _holding(self, needles: list[bytes], paths: Iterable[str]) -> list[Module]:
         found = []
