@@ -37,7 +37,7 @@ def _convention(checkpoint: Checkpoint) -> Json:
     raw = checkpoint.draft.raw
     sections = [part for name in SECTIONS if isinstance(part := raw.get(name), Mapping)]
     values = {key: value for part in (raw, *sections) for key, value in part.items()}
-    return list(key for key in described(checkpoint).keys if values.get(key) not in (None, False))
+    return [key for key in described(checkpoint).keys if values.get(key) not in (None, False)]
 
 
 def _compare(reference: Json, engine: Json, sides: Sides) -> Judgement:

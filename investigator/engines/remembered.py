@@ -18,7 +18,7 @@ from typing import Protocol
 
 import investigator
 from investigator.checkpoint import Checkpoint
-from investigator.code.program import EVERYTHING, fingerprint, python_files
+from investigator.code.program import EVERYTHING, fingerprint, listing, python_files, python_files_in
 from investigator.code.syntax import Place
 from investigator.engines.interface import RunnerChoice, Step, Told
 from investigator.model import Json, Known, NotKnown, Outcome, Refused, Runner, Unsupported
@@ -26,7 +26,7 @@ from investigator.sources.interface import Tree
 
 MOST_ENTRIES = 64
 """Answers kept to one question: one per distinct set of files."""
-READING_ROOMS = ("code", "engines", "contracts", "references")
+READING_ROOMS = ("code", "engines", "contracts", "references", "methods.py")
 """The modules that decide answers."""
 
 
@@ -119,6 +119,8 @@ class TreeMemory:
     def _is_unchanged(self, path: str, digest: str) -> bool:
         if path == EVERYTHING:
             return self._everything == digest
+        if path.endswith("/"):
+            return listing(python_files_in(sorted(self._present), path)) == digest
         return self._tree.digest(path) == digest if path in self._present else digest == ""
 
     @cached_property
