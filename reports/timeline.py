@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from investigator.history import Cell, ReleaseRow, Timeline
+from investigator.history import Cell, ReleaseRow, Story, Timeline
 from investigator.model import Json, Runner, Verdict
 from investigator.reports import summary
 from investigator.reports.escape import markdown, markdown_code, visible
@@ -84,7 +84,7 @@ def as_markdown(timelines: Sequence[Timeline]) -> str:
 
 
 def _markdown(timeline: Timeline) -> str:
-    head = ["contract", "runner", *(_heading(row) for row in timeline.rows)]
+    head = ["contract", "runner", *(markdown(_heading(row)) for row in timeline.rows)]
     lines = [
         f"# {markdown_code(timeline.draft)} on {markdown(timeline.engine)}",
         "",
@@ -96,9 +96,21 @@ def _markdown(timeline: Timeline) -> str:
         lines.append(f"| {markdown_code(contract)} | {_runner(runner)} | {' | '.join(cells)} |")
     runners = [row.runner.value.upper() if row.runner else "?" for row in timeline.rows]
     lines += [f"| default runner | | {' | '.join(runners)} |", "", _legend(), ""]
-    lines += [f"- {markdown_code(s.contract)} {_runner(s.runner)}: {s.sentence}" for s in timeline.stories]
+    lines += [f"- {markdown(told)}" for told in stories(timeline)]
     lines += [f"- {markdown(note)}" for note in notes(timeline)]
     return "\n".join(lines) + "\n"
+
+
+def stories(timeline: Timeline) -> list[str]:
+    """What became of each contract, one line each; those that were never bad share the last."""
+    moved = [story for story in timeline.stories if story.first_bad or story.refused_since]
+    kept = [story for story in timeline.stories if story not in moved]
+    lines = [f"{_named(story)}: {story.sentence}" for story in moved]
+    return [*lines, f"never seen broken: {', '.join(map(_named, kept))}"] if kept else lines
+
+
+def _named(story: Story) -> str:
+    return f"{story.contract} {_runner(story.runner)}" if story.runner else story.contract
 
 
 def notes(timeline: Timeline) -> list[str]:
@@ -155,7 +167,7 @@ def for_terminal(timeline: Timeline) -> "RenderableType":
     table.add_row(
         "default runner", "", *(Text(r.runner.value if r.runner else "?", "dim") for r in timeline.rows)
     )
-    stories = [Text(f"{s.contract} {_runner(s.runner)}: {s.sentence}") for s in timeline.stories]
+    lines = [Text(visible(told)) for told in stories(timeline)]
     title = Text(f"{visible(timeline.draft)} on {visible(timeline.engine)}", style="bold")
     extra = [Text(visible(note), style="yellow") for note in notes(timeline)]
-    return Group(title, table, Text(_legend(), style="dim"), *stories, *extra)
+    return Group(title, table, Text(_legend(), style="dim"), *lines, *extra)
