@@ -8,6 +8,7 @@ from investigator.reports import html
 from investigator.validation.assess import Assessment
 from investigator.validation.charts import acceptance_length_chart, per_position_chart, telling
 from investigator.validation.report_section import TABLE, cells, markdown, small_print
+from investigator.validation.sentences import sentences
 
 _PLACE = re.compile(r"^<!-- measured -->\n.*?^<!-- /measured -->$", re.DOTALL | re.MULTILINE)
 """Where a report leaves room: no foreign text can stand there as a line of its own."""
@@ -23,7 +24,7 @@ def into_html(report: str, assessment: Assessment) -> str:
     charts = (acceptance_length_chart(assessment), per_position_chart(assessment, telling(assessment)))
     section = html.fragment(
         "measured.html.j2",
-        sentences=assessment.sentences,
+        sentences=list(sentences(assessment)),
         columns=TABLE,
         rows=[cells(figures) for figures in assessment.figures],
         charts=[Markup(chart) for chart in charts if chart],  # noqa: S704 - drawn and escaped by us

@@ -29,7 +29,7 @@ ASSESSMENT = Assessment(
         figures("reference", Kind.REFERENCE, 2.4, 0.9, 0.5),
     ),
     effects=(),
-    sentences=("all repairs together bring 1.18 to 2.4 <b>",),
+    contradictions=("layer-types was found honoured <b>",),
 )
 
 
@@ -50,7 +50,8 @@ def test_the_page_gets_the_charts_themselves():
 
     assert made.count("<svg") == 3
     assert "Accepted drafts by position" in made
-    assert "all repairs together bring 1.18 to 2.4 &lt;b&gt;" in made
+    assert "acceptance length 1.18 [1.08, 1.28] as released, 2.40 [2.30, 2.50] in the reference" in made
+    assert "Contradiction: layer-types was found honoured &lt;b&gt;." in made
 
 
 def test_a_second_validation_takes_the_place_of_the_first():
