@@ -30,6 +30,7 @@ from investigator.code.values import (
 if TYPE_CHECKING:
     from investigator.code.interpreter import Interpreter
 
+_FIXED = (tuple, str, range, int, float, type(None), set, frozenset)
 PATTERNS = ("pattern_list", "tuple_pattern", "list_pattern", "tuple", "list", "expression_list")
 
 
@@ -169,7 +170,7 @@ def set_item(interp: Interpreter, frame: Frame, node: Node, owner: Value, key: V
         _set_in_list(interp, frame, node, owner, key, value)
     elif isinstance(owner, (ClassValue, Instance)):
         _set_on_object(interp, frame, node, owner, key, value)
-    elif isinstance(owner, (tuple, str, range, int, float, type(None))):
+    elif isinstance(owner, _FIXED):
         kind = type(owner).__name__
         raise interp.fail("TypeError", f"{kind} object does not support item assignment", frame, node)
 
@@ -334,3 +335,6 @@ def delete_item(interp: Interpreter, frame: Frame, node: Node, owner: Value, key
         method = classes.class_attribute(interp, owner.cls, "__delitem__")
         if isinstance(method, FunctionValue):
             interp.invoke(frame, node, method, (owner, key), {})
+    elif isinstance(owner, _FIXED):
+        kind = type(owner).__name__
+        raise interp.fail("TypeError", f"{kind} object does not support item deletion", frame, node)

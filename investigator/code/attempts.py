@@ -142,8 +142,10 @@ def attempt(
     handlers: Sequence[Handler],
     otherwise: Callable[[], Signal] | None,
     final: Callable[[], Signal] | None,
+    leaving: Callable[[], Signal] | None = None,
 ) -> Signal:
-    """Run ``body``; what it raises goes to the handlers; ``final`` runs whatever happened."""
+    """Run ``body``; what it raises goes to the handlers; ``final`` runs whatever happened,
+    ``leaving`` whenever the body raised nothing."""
     mark, doubts = len(interp.deferred), interp.doubts
     level = interp.journal.open(keys=True)
     interp.catching += 1
@@ -156,6 +158,8 @@ def attempt(
     doubted = interp.doubts > doubts and (handlers or final)
     if len(interp.deferred) == mark and not doubted and not isinstance(signal, Raise):
         interp.journal.close(level)
+        if leaving is not None:
+            leaving()
         return _finish(interp, frame, node, signal, otherwise, final)
     endings = gather(interp, mark, level, signal)
     interp.journal.undo(level)
@@ -168,6 +172,8 @@ def attempt(
             interp.journal.install(ending.contents)
             if isinstance(ending.signal, Raise):
                 return _rescue(interp, frame, node, ending.signal.error, list(handlers))
+            if leaving is not None:
+                leaving()
             return otherwise() if ending.signal is None and otherwise is not None else ending.signal
 
         return run
@@ -357,7 +363,7 @@ def _within(interp: Interpreter, frame: Frame, node: Node, items: list[Node]) ->
     target = _alias(inner)
     expression = first(inner) if target is not None else inner
     handlers: list[Handler] = []
-    final: Callable[[], Signal] | None = None
+    leaving: Callable[[], Signal] | None = None
     suppressed = _suppressed(interp, frame, expression)
     if suppressed is not None:
         caught = suppressed
@@ -365,13 +371,17 @@ def _within(interp: Interpreter, frame: Frame, node: Node, items: list[Node]) ->
         entered: Value = None
     else:
         context = interp.evaluate(frame, expression)
-        entered, handlers, final = _enter(interp, frame, items[0], context)
+        entered, handlers, leaving = _enter(interp, frame, items[0], context)
     if target is not None:
         assign(interp, frame, target, entered)
     rest = items[1:]
-    if not handlers and final is None:
+    if not handlers:
         return _within(interp, frame, node, rest)
-    return attempt(interp, frame, node, lambda: _within(interp, frame, node, rest), handlers, None, final)
+
+    def body() -> Signal:
+        return _within(interp, frame, node, rest)
+
+    return attempt(interp, frame, node, body, handlers, None, None, leaving)
 
 
 def _suppressed(interp: Interpreter, frame: Frame, expression: Node) -> Value:
@@ -401,10 +411,8 @@ def _enter(
     if not isinstance(leave, FunctionValue):
         return entered, [], None
     function = leave
-    caught: list[Raised] = []
 
     def after_raise(error: Raised) -> Signal:
-        caught.append(error)
         answer = interp.call(frame, node, function, (context, unknown, error.error, unknown), {})
         truth = interp.truth(answer)
 
@@ -415,9 +423,8 @@ def _enter(
             return fork(interp, frame, node, [again, lambda: None], interp.why(answer, frame, node))
         return None if truth else again()
 
-    def finally_() -> Signal:
-        if not caught:
-            interp.call(frame, node, function, (context, None, None, None), {})
+    def leaving() -> Signal:
+        interp.call(frame, node, function, (context, None, None, None), {})
         return None
 
-    return entered, [Handler(lambda error: True, after_raise)], finally_
+    return entered, [Handler(lambda error: True, after_raise)], leaving

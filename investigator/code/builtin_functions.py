@@ -653,7 +653,7 @@ def _reversed(this: _Call) -> Value:
         position: list[int] = this.interp.journal.born([0])
         return Stream(lambda n: value[last - n] if 0 <= last - n < len(value) else END, position)
     items = this.items(value)
-    listed = [items] if isinstance(items, Unknown) else items
+    listed = [spread(items)] if isinstance(items, Unknown) else items
     return stream_over(this.interp, this.frame, this.node, listed[::-1])
 
 

@@ -76,7 +76,7 @@ def attribute(owner: Value, name: str, place: Place) -> Value:
         return _of_exception(owner, name, place)
     if isinstance(owner, (slice, range)) and name in ("start", "stop", "step"):
         return getattr(owner, name)
-    if name == "__class__" and type(owner).__name__ in TYPES:
+    if name == "__class__" and (owner is None or type(owner).__name__ in TYPES):
         return Builtin(type(owner).__name__)
     host = next(
         (kind for kind in (str, list, tuple, dict, set, frozenset, int, float) if isinstance(owner, kind)),
@@ -114,6 +114,9 @@ def attribute_of_unknown(owner: Unknown, name: str) -> Value:
     """``unknown.name``: of any object that it may be."""
     if not owner.hides:
         return owner
+    if name == "__class__":
+        classes_ = [h.cls for h in owner.hides if isinstance(h, Instance) and h.cls is not None]
+        return Unknown(owner.reason, owner.place, owner.not_followed, hides=roots(*classes_))
     if not any(isinstance(hidden, Instance) for hidden in owner.hides):
         return NativeMethod(owner, name)
     parts: list[Value] = list(owner.hides)

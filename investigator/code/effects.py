@@ -17,6 +17,8 @@ from tree_sitter import Node
 from investigator.code.frames import Frame
 from investigator.code.heap import Container, join_values, lost, roots, spread
 from investigator.code.values import (
+    ABSENT,
+    ClassValue,
     FunctionValue,
     Instance,
     Scope,
@@ -53,6 +55,8 @@ def through_unknown(
     for hidden in callee.hides:
         if isinstance(hidden, FunctionValue):
             _around(interp, hidden, callee, *added)
+        elif isinstance(hidden, ClassValue):
+            left_alone(interp, callee, added)
         elif isinstance(hidden, Stream):
             interp.journal.touch(hidden.position)
             hidden.position[0] = -2
@@ -102,6 +106,10 @@ def set_on_unknown(interp: Interpreter, owner: Unknown, name: str, value: Value)
             joined = lost(owner, value) if old is NotImplemented else join_values(old, value, owner)
             interp.journal.touch(hidden.attributes, name)
             hidden.attributes[name] = joined
+        elif isinstance(hidden, ClassValue):
+            interp.journal.touch(hidden.assigned, name)
+            old = hidden.assigned.get(name, ABSENT)
+            hidden.assigned[name] = join_values(old, join_values(value, ABSENT, owner), owner)
 
 
 def change_unknown(interp: Interpreter, owner: Unknown, *added: Value) -> None:

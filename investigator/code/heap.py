@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from investigator.code.values import (
     ABSENT,
     BoundMethod,
+    ClassValue,
     FunctionValue,
     Instance,
     IntMember,
@@ -73,7 +74,7 @@ class Journal:
             container = value.attributes
         elif isinstance(value, Stream):
             container = value.position
-        elif isinstance(value, FunctionValue):
+        elif isinstance(value, (FunctionValue, ClassValue)):
             container = value.scope.variables
         return self._birth(container) > level.opened
 
@@ -279,7 +280,7 @@ def roots(*values: Value) -> tuple[Value, ...]:
     """The objects that can be changed, or can change others, among some values."""
     found: list[Value] = []
     for value in values:
-        if isinstance(value, (list, dict, set, Instance, Stream, FunctionValue)):
+        if isinstance(value, (list, dict, set, Instance, Stream, FunctionValue, ClassValue)):
             found.append(value)
         elif isinstance(value, Unknown):
             found.extend(value.hides)
