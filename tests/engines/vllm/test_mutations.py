@@ -1,0 +1,282 @@
+"""No verdict hangs on a path or a name: real releases rewritten, and real releases broken.
+
+A rewrite keeps what the code does (modules renamed, helpers moved or written out, locals renamed),
+and every verdict has to stay. A fault breaks one thing in a healthy release, and its verdict turns
+broken, with those that rest on the same thing and no other. The wheels are fetched at test time.
+"""
+
+from collections.abc import Callable
+from functools import cache
+
+import pytest
+from tree_sitter import Node
+
+from investigator.code.syntax import field, named, text
+from investigator.sources.open import Workspace
+from tests.support import mutator
+from tests.support.mutator import Files
+from tests.support.releases import FULL, MIXED, Release, open_release_files, shared_folder
+
+pytestmark = [pytest.mark.network, pytest.mark.slow]
+
+RUNNER = "vllm/v1/worker/gpu_model_runner.py"
+SECOND = "vllm/v1/worker/gpu/spec_decode/eagle/eagle3_utils.py"
+SECOND_MASK = "vllm/v1/worker/gpu/spec_decode/utils.py"
+SCHEDULER = "vllm/v1/core/sched/scheduler.py"
+COORDINATOR = "vllm/v1/core/kv_cache_coordinator.py"
+SPECULATIVE = "vllm/config/speculative.py"
+CONFIG = "vllm/config/vllm.py"
+MODELS = "vllm/model_executor/models"
+DRAFT = f"{MODELS}/qwen3_dflash.py"
+INTERFACES = f"{MODELS}/interfaces.py"
+FIRST_HELPER = "_get_eagle3_aux_layers_from_config"
+SECOND_HELPER = "get_eagle3_aux_layers_from_config"
+
+Change = Callable[[Files], dict[str, bytes]]
+
+
+@pytest.fixture(scope="module")
+def release(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Release]:
+    workspace = Workspace.open(cache_dir=shared_folder(tmp_path_factory))
+    return cache(lambda version: open_release_files(version, workspace))
+
+
+# -- rewrites ---------------------------------------------------------------------------
+
+DECISIVE = (
+    RUNNER,
+    SECOND,
+    SCHEDULER,
+    COORDINATOR,
+    SPECULATIVE,
+    CONFIG,
+    INTERFACES,
+    "vllm/v1/core/kv_cache_manager.py",
+    "vllm/v1/core/kv_cache_utils.py",
+    "vllm/v1/core/single_type_kv_cache_manager.py",
+    "vllm/v1/kv_cache_interface.py",
+    "vllm/model_executor/layers/attention/attention.py",
+    "vllm/v1/spec_decode/llm_base_proposer.py",
+    "vllm/v1/spec_decode/dflash.py",
+    "vllm/v1/worker/gpu_worker.py",
+    "vllm/engine/arg_utils.py",
+)
+
+
+def modules_renamed(files: Files) -> dict[str, bytes]:
+    def new(path: str) -> str:
+        folder, _, name = path.rpartition("/")
+        return f"{folder}/other_{name}"
+
+    return mutator.rename_modules(files, {path: new(path) for path in DECISIVE if path in files})
+
+
+def package_renamed(files: Files) -> dict[str, bytes]:
+    """The second runner's package is called otherwise."""
+    old, new = "vllm/v1/worker/gpu/", "vllm/v1/worker/second/"
+    return mutator.rename_modules(
+        files, {path: path.replace(old, new) for path in files if path.startswith(old)}
+    )
+
+
+def draft_model_renamed(files: Files) -> dict[str, bytes]:
+    """The draft model's module too; the registry names it by a string."""
+    renamed = mutator.rename_modules(files, {DRAFT: f"{MODELS}/block_draft.py"})
+    return mutator.edit_nodes(
+        renamed,
+        f"{MODELS}/registry.py",
+        "string",
+        lambda node: '"block_draft"' if text(node) == '"qwen3_dflash"' else None,
+    )
+
+
+def helpers_moved(files: Files) -> dict[str, bytes]:
+    moved = mutator.move_function(files, RUNNER, FIRST_HELPER, "vllm/v1/worker/taps.py")
+    moved = mutator.move_function(moved, SECOND, SECOND_HELPER, "vllm/v1/worker/gpu/taps.py")
+    return mutator.move_function(moved, SPECULATIVE, "use_eagle", "vllm/config/predicates.py")
+
+
+def helper_written_out(files: Files) -> dict[str, bytes]:
+    return mutator.inline_function(files, RUNNER, FIRST_HELPER)
+
+
+def locals_renamed(files: Files) -> dict[str, bytes]:
+    renamed = dict(files)
+    for path, function in (
+        (RUNNER, FIRST_HELPER),
+        (SECOND, SECOND_HELPER),
+        (SCHEDULER, "Scheduler.__init__"),
+        (SCHEDULER, "Scheduler.schedule"),
+        (COORDINATOR, "KVCacheCoordinator.__init__"),
+        (COORDINATOR, "get_kv_cache_coordinator"),
+        (DRAFT, "DFlashQwen3Attention.__init__"),
+        (DRAFT, "DFlashQwen3DecoderLayer.__init__"),
+    ):
+        renamed = mutator.rename_locals(renamed, path, function)
+    return renamed
+
+
+def everything(files: Files) -> dict[str, bytes]:
+    return modules_renamed(package_renamed(draft_model_renamed(helpers_moved(locals_renamed(files)))))
+
+
+@pytest.mark.parametrize(
+    "rewrite",
+    [
+        modules_renamed,
+        package_renamed,
+        draft_model_renamed,
+        helpers_moved,
+        helper_written_out,
+        locals_renamed,
+        everything,
+    ],
+    ids=lambda function: function.__name__,
+)
+@pytest.mark.parametrize("version", ["0.20.1", "0.26.0", "0.33.0"])
+def test_a_rewrite_leaves_every_verdict(
+    release: Callable[[str], Release], version: str, rewrite: Change
+) -> None:
+    made = release(version)
+    changed = rewrite(made.files)
+    assert changed != made.files
+
+    assert made.verdicts(MIXED, changed) == made.verdicts(MIXED)
+
+
+def test_a_rewrite_leaves_every_verdict_on_a_drafter_of_full_attention(
+    release: Callable[[str], Release],
+) -> None:
+    made = release("0.33.0")
+
+    assert made.verdicts(FULL, everything(made.files)) == made.verdicts(FULL)
+
+
+# -- faults -----------------------------------------------------------------------------
+
+
+def without_shift(path: str) -> Change:
+    """Ids of ``target_layer_ids`` go on as they are."""
+
+    def unshifted(node: Node) -> str | None:
+        body = field(node, "body")
+        if '"target_layer_ids"' not in text(node) or body.type != "binary_operator":
+            return None
+        return text(node).replace(text(body), text(field(body, "left")), 1)
+
+    return lambda files: mutator.edit_nodes(files, path, "list_comprehension", unshifted)
+
+
+def passing(path: str, keyword: str, value: str) -> Change:
+    """Every call in a file that passes a keyword passes this value."""
+
+    def other(node: Node) -> str | None:
+        return f"{keyword}={value}" if text(field(node, "name")) == keyword else None
+
+    return lambda files: mutator.edit_nodes(files, path, "keyword_argument", other)
+
+
+def returning(path: str, function: str, value: Callable[[str], str]) -> Change:
+    """A function returns something else than it did."""
+
+    def other(node: Node) -> str | None:
+        return f"return {value(text(named(node)[0]))}" if mutator.within(node, function) else None
+
+    return lambda files: mutator.edit_nodes(files, path, "return_statement", other)
+
+
+def assigning(path: str, function: str, target: str, value: Callable[[str], str]) -> Change:
+    """A function assigns something else than it did."""
+
+    def other(node: Node) -> str | None:
+        right = node.child_by_field_name("right")
+        if right is None or text(field(node, "left")) != target or not mutator.within(node, function):
+            return None
+        return f"{target} = {value(text(right))}"
+
+    return lambda files: mutator.edit_nodes(files, path, "assignment", other)
+
+
+def both(one: Change, other: Change) -> Change:
+    return lambda files: other(one(files))
+
+
+FAULTS: dict[str, tuple[Change, set[str]]] = {
+    "the first runner hands ids on unshifted": (without_shift(RUNNER), {"target-layer-offset/v1"}),
+    "the second runner hands ids on unshifted": (without_shift(SECOND), {"target-layer-offset/v2"}),
+    # Windows that reach no layer: their keys are as good as unread, and the second runner takes each
+    # layer's causality from its KV-cache group, of which there is one then.
+    "no layer gets its window": (
+        passing(DRAFT, "per_layer_sliding_window", "None"),
+        {"layer-types/v2", "config-coverage/v2", "in-block-causality/v2"},
+    ),
+    # The predicate alone changes nothing here: hashes that look ahead make the drop unnecessary.
+    "the predicate says drop, and hashes do not look ahead": (
+        both(
+            returning(SPECULATIVE, "needs_eagle_block_drop", lambda _: "self.use_eagle()"),
+            returning(CONFIG, "num_hash_lookahead_tokens", lambda _: "0"),
+        ),
+        {"cache-drop"},
+    ),
+    "no slot for the anchor": (
+        returning(CONFIG, "num_lookahead_tokens", lambda value: value.removesuffix(" + 1")),
+        {"lookahead"},
+    ),
+    "no slot on the first scheduling": (
+        passing(
+            SCHEDULER,
+            "num_lookahead_tokens",
+            "0 if request.num_computed_tokens == 0 else self.num_lookahead_tokens",
+        ),
+        {"lookahead"},
+    ),
+    "another mask token": (
+        returning(SECOND_MASK, "get_parallel_drafting_token_id", lambda value: f"{value} + 1"),
+        {"mask-token/v2"},
+    ),
+    # What is never kept is never captured, by whichever runner, and the features come out narrower.
+    "the target keeps one layer less": (
+        assigning(
+            INTERFACES,
+            "_set_aux_hidden_state_layers",
+            "self.aux_hidden_state_layers",
+            lambda value: f"{value}[:-1]",
+        ),
+        {
+            *(
+                f"{contract}/{runner}"
+                for contract in ("target-layer-offset", "target-capture")
+                for runner in ("v1", "v2")
+            ),
+            "feature-width/v1",
+            "feature-width/v2",
+        },
+    ),
+    "a projection twice as wide": (
+        returning(DRAFT, "_get_dflash_fc_input_size", lambda value: f"2 * ({value})"),
+        {"feature-width/v1", "feature-width/v2"},
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_turns_its_verdict_and_those_that_rest_on_it(
+    release: Callable[[str], Release], fault: str
+) -> None:
+    made = release("0.33.0")
+    change, expected = FAULTS[fault]
+
+    before, after = made.verdicts(MIXED), made.verdicts(MIXED, change(made.files))
+
+    assert {
+        question: after[question] for question in after if after[question] != before[question]
+    } == dict.fromkeys(expected, "broken")
+
+
+def test_a_predicate_that_another_gate_makes_up_for_changes_nothing(
+    release: Callable[[str], Release],
+) -> None:
+    made = release("0.33.0")
+    change = returning(SPECULATIVE, "needs_eagle_block_drop", lambda _: "self.use_eagle()")
+
+    assert made.verdicts(MIXED, change(made.files)) == made.verdicts(MIXED)
