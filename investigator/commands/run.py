@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from investigator.case import DEFAULT_PULL_REQUESTS, DEFAULT_REFERENCES, Case
+from investigator.case import DEFAULT_PULL_REQUESTS, DEFAULT_REFERENCES, Case, EngineKind
 from investigator.commands.options import case_options, consoles, given_options, settings_options
 from investigator.errors import ExitCode
 from investigator.model import AgentStatus, Investigation, Runner
@@ -90,7 +90,7 @@ def command(
     from investigator.team import assemble, questions
 
     if plan:
-        return _print_plan(settings)
+        return _print_plan(case, settings)
 
     from investigator.baseline import read_baseline, with_accepted
     from investigator.conduct import conduct
@@ -201,16 +201,19 @@ def _tell(
         talk.print(visible(f"proven patches in {folder.path / 'patches'}: {names}"), soft_wrap=True)
 
 
-def _print_plan(settings: Settings) -> int:
+def _print_plan(case: Case, settings: Settings) -> int:
     from rich.table import Table
+
+    from investigator.engines.registry import names
 
     from investigator.team import questions
 
     data, _ = consoles(settings)
+    engines = (case.engine.name,) if case.engine.kind is EngineKind.RELEASE else names()
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for heading in ("contract", "promise", "asked of"):
         table.add_column(heading)
-    for contract, question in questions().items():
+    for contract, question in questions(engines).items():
         table.add_row(contract, question.promise, ", ".join(question.asked))
     data.print(table)
     return ExitCode.CLEAN
