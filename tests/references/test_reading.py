@@ -76,7 +76,7 @@ def test_contracts_that_training_code_says_nothing_about() -> None:
             Known([3, 1]),
         ),
         (
-            "from probe import measured\n\n\ndef taps(hidden_states, ids):\n    return hidden_states[measured(ids)]\n",
+            "from probe import at\n\n\ndef taps(hidden_states, ids):\n    return hidden_states[at(ids)]\n",
             NONE,
         ),
         (
