@@ -205,7 +205,6 @@ def _print_plan(case: Case, settings: Settings) -> int:
     from rich.table import Table
 
     from investigator.engines.registry import names
-
     from investigator.team import questions
 
     data, _ = consoles(settings)
