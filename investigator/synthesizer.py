@@ -13,10 +13,13 @@ from investigator.model import Answer, Evidence, Finding, Known, Role, Runner, V
 
 
 def synthesize(answers: Sequence[Answer], checkpoint: Checkpoint | None) -> tuple[Finding, ...]:
-    """One finding per contract, and per runner where the engine's paths differ."""
+    """One finding per contract that the engine is asked about, and per runner where its paths
+    differ. Every contract has one when the engine's agent brought nothing at all."""
+    asked = {answer.contract for answer in answers if answer.role is Role.ENGINE}
     return tuple(
         _finding(contract, runner, answers, checkpoint)
         for contract in CONTRACTS
+        if not asked or contract.id in asked
         for runner in _runners(contract.id, answers)
     )
 

@@ -94,8 +94,10 @@ def _markdown(timeline: Timeline) -> str:
     for contract, runner in timeline.questions:
         cells = [_symbol(cell_of(row, contract, runner)) for row in timeline.rows]
         lines.append(f"| {markdown_code(contract)} | {_runner(runner)} | {' | '.join(cells)} |")
-    runners = [row.runner.value.upper() if row.runner else "?" for row in timeline.rows]
-    lines += [f"| default runner | | {' | '.join(runners)} |", "", _legend(), ""]
+    if _runners_differ(timeline):
+        runners = [row.runner.value.upper() if row.runner else "?" for row in timeline.rows]
+        lines.append(f"| default runner | | {' | '.join(runners)} |")
+    lines += ["", _legend(), ""]
     lines += [f"- {markdown(told)}" for told in stories(timeline)]
     lines += [f"- {markdown(note)}" for note in notes(timeline)]
     return "\n".join(lines) + "\n"
@@ -141,6 +143,11 @@ def _symbol(cell: Cell | None) -> str:
     return SYMBOLS[cell.verdict] if cell is not None else " "
 
 
+def _runners_differ(timeline: Timeline) -> bool:
+    """Whether the engine has more than one path, so that it matters which a case takes."""
+    return any(runner is not None for _, runner in timeline.questions)
+
+
 def _runner(runner: Runner | None) -> str:
     return runner.value.upper() if runner else "–"
 
@@ -164,9 +171,9 @@ def for_terminal(timeline: Timeline) -> "RenderableType":
             style = STYLES[cell.verdict] if cell is not None else ""
             cells.append(Text(_symbol(cell), style=style if in_use else f"dim {style}"))
         table.add_row(contract, _runner(runner), *cells)
-    table.add_row(
-        "default runner", "", *(Text(r.runner.value if r.runner else "?", "dim") for r in timeline.rows)
-    )
+    if _runners_differ(timeline):
+        runners = (Text(r.runner.value if r.runner else "?", "dim") for r in timeline.rows)
+        table.add_row("default runner", "", *runners)
     lines = [Text(visible(told)) for told in stories(timeline)]
     title = Text(f"{visible(timeline.draft)} on {visible(timeline.engine)}", style="bold")
     extra = [Text(visible(note), style="yellow") for note in notes(timeline)]
