@@ -162,3 +162,21 @@ def test_what_the_checkpoint_says() -> None:
     assert CONTRACT.ask_checkpoint(checkpoint()) == (Known([1, 3]), ("dflash_config.target_layer_ids",))
     outcome, keys = CONTRACT.ask_checkpoint(checkpoint(dflash_config={"mask_token_id": 9}))
     assert (outcome, keys) == (NotKnown("the checkpoint names no target layer ids"), ())
+
+
+@pytest.mark.parametrize(
+    ("keeps", "why"),
+    [
+        # What the target makes of the numbers counts, not what it was handed.
+        ("tuple(layers)[:-1]", "1 of 2 layers are never captured"),
+        ("[n - 1 for n in layers]", "every tap is one layer too early"),
+        ("set(layers)", "hidden_states[2, 4] are tapped"),
+    ],
+)
+def test_what_the_targets_setter_makes_of_the_numbers(keeps: str, why: str) -> None:
+    files = mini.texts()
+    files[mini.TARGET_FILE] = files[mini.TARGET_FILE].replace(
+        "aux_hidden_state_layers = layers", f"aux_hidden_state_layers = {keeps}"
+    )
+
+    assert mini.finding("target-layer-offset", Runner.V1, files=mini.tree_of(files)).why == why

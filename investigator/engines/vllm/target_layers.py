@@ -7,7 +7,7 @@ own ids; the answer is, in the order in which the drafter gets them, how many de
 each captured stream has been through: indices into Hugging Face's ``hidden_states``.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
 from tree_sitter import Node
@@ -177,8 +177,9 @@ def _depths(session: Session, numbers: tuple[int, ...]) -> tuple[Value, tuple[St
     if not isinstance(setter, FunctionValue):
         # The runners check for the interface and stop: nothing of this target is ever tapped.
         return [], (Step(cls.module.place(field(cls.node, "name")), f"{cls.name} has no {SETTER}"),)
+    before = len(list(interp.trace.of(Happening.STORE)))
     interp.enter(setter, (model, numbers), {})
-    stored = interp.trace.last(Happening.STORE, lambda e: _is_layer_list(e, numbers))
+    stored = _kept(list(interp.trace.of(Happening.STORE))[before:], numbers)
     if stored is None:
         missing = _left_alone(session)
         return missing or Unknown(f"{cls.name}.{SETTER} stores the numbers nowhere that was seen"), ()
@@ -231,9 +232,15 @@ def _left_alone(session: Session) -> Unknown | None:
     return None
 
 
-def _is_layer_list(event: Event, numbers: tuple[int, ...]) -> bool:
-    value = event.value[1]
-    return isinstance(value, (list, tuple, set)) and set(value) == set(numbers)
+def _kept(stores: list[Event], numbers: tuple[int, ...]) -> Event | None:
+    """The store that keeps the layers: these numbers, or what the setter has made of them."""
+    lists = [e for e in stores if isinstance(e.value[1], (list, tuple, set)) and _are_numbers(e.value[1])]
+    same = [event for event in lists if set(event.value[1]) == set(numbers)]
+    return next(reversed(same or lists), None)
+
+
+def _are_numbers(values: Collection[Value]) -> bool:
+    return all(isinstance(value, int) for value in values)
 
 
 def _run_forward(session: Session, holder: Instance, layers: int) -> tuple[Value, Place | None]:
