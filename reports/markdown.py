@@ -3,7 +3,7 @@
 from functools import cache
 from typing import TYPE_CHECKING
 
-from investigator.model import AgentReport, Evidence, Finding, Investigation
+from investigator.model import AgentReport, Evidence, Investigation
 from investigator.reports import blocks, content, escape, rows, summary
 
 if TYPE_CHECKING:
@@ -26,10 +26,10 @@ def render(investigation: Investigation, opening: "Opening | None" = None) -> st
     return text.strip() + "\n"
 
 
-def remedy_cell(finding: Finding) -> str:
+def remedy_cell(row: rows.Row) -> str:
     """What to do, in a table cell: each remedy's kind and name."""
     return ", ".join(
-        f"{summary.remedy_kind(r)} {escape.markdown_code(summary.remedy_name(r))}" for r in finding.remedies
+        f"{summary.remedy_kind(r)} {escape.markdown_code(summary.remedy_name(r))}" for r in row.remedies
     )
 
 

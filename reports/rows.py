@@ -4,11 +4,14 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from investigator.model import Evidence, Finding, Investigation, Role, Runner, Verdict
+from investigator.model import Evidence, Finding, Investigation, Remedy, Role, Runner, Verdict
 from investigator.reports import summary
 
-TOGETHER = (Verdict.UNSUPPORTED, Verdict.NOT_APPLICABLE, Verdict.HONOURED)
+TOGETHER = (Verdict.NOT_APPLICABLE, Verdict.HONOURED)
 """Verdicts that need no words of their own: findings that share one share a row."""
+
+FOR_ONE_REASON = (Verdict.REFUSED, Verdict.UNSUPPORTED)
+"""Verdicts that often have one cause: findings that share verdict and reason share a row."""
 
 SHOWN_PLACES = 8
 """A finding with more evidence than this shows its decisive places, and says how many more there are."""
@@ -46,8 +49,12 @@ class Row:
     @property
     def why(self) -> str:
         """The one reason of all; empty where each has its own."""
-        reasons = {finding.why for finding in self.findings}
-        return reasons.pop() if len(reasons) == 1 else ""
+        return self.findings[0].why if self.one or self.verdict in FOR_ONE_REASON else ""
+
+    @property
+    def remedies(self) -> tuple[Remedy, ...]:
+        """Every way out, once."""
+        return tuple(dict.fromkeys(remedy for finding in self.findings for remedy in finding.remedies))
 
 
 def table_rows(investigation: Investigation) -> tuple[Row, ...]:
@@ -57,8 +64,8 @@ def table_rows(investigation: Investigation) -> tuple[Row, ...]:
     for finding in summary.ordered(investigation):
         here = summary.in_use(finding, investigation)
         key: tuple[object, ...] = (here, finding.contract, finding.runner)
-        if finding.verdict in TOGETHER:
-            reason = finding.why if finding.verdict is Verdict.UNSUPPORTED else None
+        if finding.verdict in (*TOGETHER, *FOR_ONE_REASON):
+            reason = finding.why if finding.verdict in FOR_ONE_REASON else None
             key = (here, None if known and here else finding.runner, finding.verdict, reason)
         rows.setdefault(key, []).append(finding)
     return tuple(Row(tuple(found), summary.in_use(found[0], investigation)) for found in rows.values())

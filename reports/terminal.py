@@ -80,8 +80,7 @@ def _names(row: Row) -> tuple[str, str, str]:
 
 def _why(row: Row) -> str:
     """A row's reason; the contracts' names where each has its own, which the report gives."""
-    alike = row.one or row.verdict is Verdict.UNSUPPORTED
-    return row.why if alike else ", ".join(row.contracts)
+    return row.why or ", ".join(row.contracts)
 
 
 def _verdict(row: Row, investigation: Investigation) -> Text:

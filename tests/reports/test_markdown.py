@@ -47,12 +47,18 @@ def read_back(row: list[str]) -> set[tuple[str, str]]:
 
 def test_the_table_read_back_is_what_the_json_says():
     kept = [
-        builders.finding(contract=name, runner=None, verdict=Verdict.HONOURED, why=f"{name} is kept")
+        builders.finding(
+            contract=name, runner=None, verdict=Verdict.HONOURED, why=f"{name} is kept", remedies=()
+        )
         for name in ("vocab-mapping", "feature-width")
     ]
     missing = [
         builders.finding(
-            contract=name, runner=Runner.V2, verdict=Verdict.UNSUPPORTED, why="no such method: 'd'"
+            contract=name,
+            runner=Runner.V2,
+            verdict=Verdict.UNSUPPORTED,
+            why="no such method: 'd'",
+            remedies=(),
         )
         for name in ("lookahead", "layer-types")
     ]

@@ -50,6 +50,18 @@ def test_runners_that_are_not_supported_for_different_reasons_have_a_row_each():
     ]
 
 
+def test_what_one_error_refuses_has_one_row_with_every_way_out():
+    findings = tuple(
+        builders.finding(contract=name, verdict=Verdict.REFUSED, why="the engine stops: ValueError")
+        for name in ("rope", "lookahead")
+    )
+
+    (row,) = table_rows(builders.investigation(findings=findings))
+
+    assert (row.contracts, row.why) == (("rope", "lookahead"), "the engine stops: ValueError")
+    assert row.remedies == builders.finding().remedies
+
+
 def test_little_evidence_is_shown_whole():
     finding = builders.finding(evidence=reads(*"abcdefgh"))
 
