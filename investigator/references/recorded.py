@@ -10,6 +10,7 @@ from investigator.code.syntax import Place
 from investigator.engines.interface import Step, Told
 from investigator.errors import IntegrityError
 from investigator.model import Json, Known, NotKnown, Origin, Outcome, Source, SourceKind
+from investigator.references.rotation import theta
 from investigator.sources.interface import Tree
 from investigator.sources.text_tree import TextTree
 
@@ -93,6 +94,14 @@ def _block(value: Json, checkpoint: Checkpoint) -> Outcome | None:
     return Known(checkpoint.block_size)
 
 
+def _head(value: Json, checkpoint: Checkpoint) -> Outcome | None:  # noqa: ARG001
+    return Known("target") if value is True else None
+
+
+def _rotation(value: Json, checkpoint: Checkpoint) -> Outcome | None:
+    return Known({"layout": value, "theta": theta(checkpoint)}) if isinstance(value, str) else None
+
+
 _BY_CONTRACT: dict[str, tuple[str, Callable[[Json, Checkpoint], Outcome | None]]] = {
     "target-layer-offset": ("layer_id_offset", _offset),
     "target-capture": ("layer_id_offset", _offset),
@@ -101,6 +110,8 @@ _BY_CONTRACT: dict[str, tuple[str, Callable[[Json, Checkpoint], Outcome | None]]
     "in-block-causality": ("causal", _causal),
     "cache-drop": ("context_from_target", _no_drop),
     "lookahead": ("whole_block", _block),
+    "head-sharing": ("target_head", _head),
+    "rope": ("rotation", _rotation),
 }
 """Contract -> the fact that answers it, and how."""
 

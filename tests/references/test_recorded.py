@@ -21,6 +21,8 @@ RECORD = files("investigator.fixtures") / "references" / "liranringel__ddtree.js
         ("in-block-causality", [False, False, False], '"causal"'),
         ("cache-drop", [], '"context_from_target"'),
         ("lookahead", 4, '"whole_block"'),
+        ("head-sharing", "target", '"target_head"'),
+        ("rope", {"layout": "halves", "theta": 10000}, '"rotation"'),
     ],
 )
 def test_each_fact_answers_its_contract(contract: str, value: Json, line: str) -> None:
@@ -41,7 +43,7 @@ def test_what_the_checkpoint_leaves_open_stays_open() -> None:
 
     assert told is not None
     assert told.outcome == NotKnown("the checkpoint names no block size")
-    assert recorded_answer(reference, "head-sharing", checkpoint()) is None
+    assert recorded_answer(reference, "mask-token", checkpoint()) is None
 
 
 def test_a_record_that_is_no_record_says_so() -> None:
