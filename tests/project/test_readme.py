@@ -43,7 +43,8 @@ def test_every_page_of_the_documentation_is_in_its_list():
         re.findall(r"\]\((?!https?:|\.\.)([^)#]+)\)", (docs / "README.md").read_text(encoding="utf-8"))
     )
 
-    assert listed == {page.name for page in docs.glob("*.md")} - {"README.md"}
+    pages = {*docs.glob("*.md"), *docs.glob("*/README.md")} - {docs / "README.md"}
+    assert listed == {page.relative_to(docs).as_posix() for page in pages}
 
 
 def excerpt() -> dict[tuple[str, str, str], str]:
