@@ -10,17 +10,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from investigator.agents.engine import EngineAgent
 from investigator.agents.hub import HubAgent
 from investigator.agents.pull_requests import PullRequestsAgent
 from investigator.agents.reference import ReferenceAgent, ask_is_possible
-from investigator.case import Case, EngineKind
+from investigator.case import Case, EngineKind, EngineSpec
 from investigator.conduct import Assembly, Judgement
 from investigator.contracts.registry import CONTRACTS
 from investigator.engines.registry import OWN, EngineKnown, known, names
-from investigator.engines.remembered import Records
-from investigator.events import EventSink
+from investigator.engines.remembered import Memory, Records
+from investigator.events import EventSink, ignore
 from investigator.model import Finding, PullRequest
 from investigator.pull_requests.study import study
 from investigator.references.recorded import RecordedReference, read_recorded
@@ -33,6 +34,9 @@ from investigator.sources.hub_client import hub_source
 from investigator.sources.interface import Tree
 from investigator.sources.open import Workspace, open_engine, open_git, open_package, recognise
 from investigator.synthesizer import synthesize
+
+if TYPE_CHECKING:
+    from investigator.compare import Comparison
 
 REFERENCE_SECONDS = 120.0
 
@@ -80,9 +84,7 @@ def assembly(case: Case, workspace: Workspace, sink: EventSink, *, upstream: boo
 
     ``upstream``: patches get regression tests, as for a pull request.
     """
-    spec = case.engine
-    if spec.kind is not EngineKind.RELEASE:  # a release names its engine: the others stay unloaded
-        spec = recognise(spec, workspace, {name: known(name).folder for name in names()})
+    spec = recognised(case.engine, workspace)
     kind = known(spec.name)
     engine_desk = workspace.for_agent(spec.name, events=sink)
     reference_desk = workspace.for_agent("reference", events=sink, seconds=REFERENCE_SECONDS)
@@ -100,6 +102,30 @@ def assembly(case: Case, workspace: Workspace, sink: EventSink, *, upstream: boo
         judge=_judge(engine, kind, workspace.store),
         repair=repairer(kind, workspace.store, upstream=upstream),
     )
+
+
+def compared(one: Case, other: Case, workspace: Workspace) -> "Comparison":
+    """Two engines for one drafter; blocking. Raises InvestigateError."""
+    from investigator.compare import Side, ask, compare
+    from investigator.timeline import background
+
+    given = background(one, assembly(one, workspace, ignore).team)
+    memory = Memory(workspace.store, given.checkpoint, one.environment)
+
+    def side(case: Case) -> Side:
+        spec = recognised(case.engine, workspace)
+        kind = known(spec.name)
+        return ask(str(case.engine), kind, open_engine(spec, workspace, kind.folder), memory, given.answers)
+
+    target = given.checkpoint.target
+    return compare(side(one), side(other), draft=str(one.draft), target=target.repo if target else None)
+
+
+def recognised(spec: EngineSpec, workspace: Workspace) -> EngineSpec:
+    """The engine with its name as its tree says it. Raises UsageError."""
+    if spec.kind is EngineKind.RELEASE:  # a release names its engine: the others stay unloaded
+        return spec
+    return recognise(spec, workspace, {name: known(name).folder for name in names()})
 
 
 def open_reference(name: str, workspace: Workspace) -> Tree:

@@ -163,7 +163,7 @@ def case_options(command: F) -> F:
             references=references or DEFAULT_REFERENCES,
             pull_requests=pull_requests or DEFAULT_PULL_REQUESTS,
             block_size=block_size,
-            environment=dict(_assignment(text) for text in environment),
+            environment=dict(assignment(text) for text in environment),
         )
         return command(case=case, **rest)
 
@@ -204,7 +204,8 @@ def _color(*, no_color: bool) -> bool | None:
     return False if no_color or os.environ.get("NO_COLOR") else None
 
 
-def _assignment(text: str) -> tuple[str, str]:
+def assignment(text: str) -> tuple[str, str]:
+    """``NAME=VALUE``. Raises UsageError."""
     name, equals, value = text.partition("=")
     if not equals or not name.isidentifier():
         raise UsageError(f"cannot read --env {text!r}", "write NAME=VALUE")

@@ -1,0 +1,91 @@
+"""``investigate compare``: one drafter, two engines, promise by promise."""
+
+from pathlib import Path
+
+import click
+
+from investigator.case import DEFAULT_DRAFT, DEFAULT_REFERENCES, Case, EngineSpec, RepoSpec
+from investigator.commands.options import assignment, consoles, settings_options
+from investigator.commands.timeline import write_whole
+from investigator.errors import ExitCode
+from investigator.outcome import FailOn, reaches
+from investigator.settings import Settings
+
+
+@click.command("compare")
+@click.argument("engine_a", metavar="ENGINE_A")
+@click.argument("engine_b", metavar="ENGINE_B")
+@click.option(
+    "--draft", default=DEFAULT_DRAFT, show_default=True, metavar="REPO", help="The drafter, as for run."
+)
+@click.option("--target", metavar="REPO", help="The target model.  [default: the one the drafter names]")
+@click.option("--reference", "references", multiple=True, default=DEFAULT_REFERENCES, help="As for run.")
+@click.option(
+    "--env", "environment", multiple=True, metavar="NAME=VALUE", help="As for run, for both engines."
+)
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["table", "markdown", "json"]),
+    default="table",
+    show_default=True,
+    help="What goes to standard output.",
+)
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write there instead.")
+@click.option(
+    "--fail-on",
+    type=click.Choice([level.value for level in FailOn]),
+    default=FailOn.BROKEN.value,
+    show_default=True,
+    help="Exit 1 when the engines differ in a promise, and one of them stands to it like this, or worse.",
+)
+@settings_options
+def command(
+    engine_a: str,
+    engine_b: str,
+    draft: str,
+    target: str | None,
+    references: tuple[str, ...],
+    environment: tuple[str, ...],
+    format_: str,
+    out: Path | None,
+    fail_on: str,
+    settings: Settings,
+) -> int:
+    """Which engine keeps which promise, where they differ, and what makes them equal.
+
+    ENGINE_A and ENGINE_B are NAME==VERSION, path:DIR, git:URL@REF, installed, or python:PATH.
+    """
+    from investigator.reports import compare as shown
+    from investigator.sources.open import Workspace
+    from investigator.team import compared
+
+    data, _ = consoles(settings)
+    given = dict(assignment(text) for text in environment)
+    cases = [
+        Case(
+            engine=EngineSpec.parse(engine),
+            draft=RepoSpec.parse(draft),
+            target=RepoSpec.parse(target) if target else None,
+            references=references,
+            pull_requests=(),
+            environment=given,
+        )
+        for engine in (engine_a, engine_b)
+    ]
+    workspace = Workspace.open(cache_dir=settings.cache_dir, offline=settings.offline)
+    with workspace.transport:
+        found = compared(cases[0], cases[1], workspace)
+    if format_ == "table" and out is None:
+        data.print(shown.for_terminal(found))
+    else:
+        text = shown.as_json(found) if format_ == "json" else shown.as_markdown(found)
+        if out is None:
+            click.echo(text, nl=False)
+        else:
+            write_whole(out, text)
+    level = FailOn(fail_on)
+    for row in found.differences:
+        if row.in_use and any(f is not None and reaches(f.verdict, level) for f in (row.a, row.b)):
+            return ExitCode.FINDINGS
+    return ExitCode.INCOMPLETE if found.undecided else ExitCode.CLEAN
