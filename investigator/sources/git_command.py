@@ -7,6 +7,7 @@ that could start a program is honoured: no hooks, no file-system monitor, no cre
 no ssh, no submodules, and only the protocols that the caller allows.
 """
 
+import io
 import os
 import re
 import time
@@ -14,9 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
 from types import ModuleType
+from typing import Any
 from urllib.parse import urlsplit
 
-from investigator.errors import SourceError, UsageError
+from investigator.errors import LimitError, SourceError, UsageError
 from investigator.sources.transport import is_private
 
 TIMEOUT = 300.0
@@ -57,7 +59,7 @@ def checked_url(url: str) -> str:
 
     Raises UsageError.
     """
-    parts = urlsplit(url)
+    parts = urlsplit(url)  # drops tabs and line ends without a word
     host = parts.hostname or ""
     plain = parts.scheme == "https" or (parts.scheme == "http" and is_private(host))
     try:
@@ -67,6 +69,7 @@ def checked_url(url: str) -> str:
     if (
         not (plain and named and _PATH.match(parts.path))
         or "@" in parts.netloc
+        or any(character <= " " for character in url)
         or parts.query
         or parts.fragment
     ):
@@ -91,9 +94,19 @@ class GitRepository:
     ca_bundle: str | None = None
     proxy: str | None = None
 
-    def run(self, *arguments: str, stdin: bytes | None = None, timeout: float = TIMEOUT) -> bytes:
-        """Standard output of one git command. Raises SourceError with git's own last line."""
-        status, out, error = self.attempt(*arguments, stdin=stdin, timeout=timeout)
+    def run(
+        self,
+        *arguments: str,
+        stdin: bytes | None = None,
+        timeout: float = TIMEOUT,
+        most: int | None = None,
+    ) -> bytes:
+        """Standard output of one git command. Raises SourceError with git's own last line.
+
+        ``most``: bytes of output, at most (LimitError beyond); for commands that say little
+        on standard error.
+        """
+        status, out, error = self.attempt(*arguments, stdin=stdin, timeout=timeout, most=most)
         if status != 0:
             raise SourceError(
                 f"git cannot {arguments[0]} in {self.git_dir}: {last_line(error)}",
@@ -102,7 +115,11 @@ class GitRepository:
         return out
 
     def attempt(
-        self, *arguments: str, stdin: bytes | None = None, timeout: float = TIMEOUT
+        self,
+        *arguments: str,
+        stdin: bytes | None = None,
+        timeout: float = TIMEOUT,
+        most: int | None = None,
     ) -> tuple[int, bytes, str]:
         """Exit status, standard output and standard error of one git command."""
         git = import_git()
@@ -113,6 +130,7 @@ class GitRepository:
         for guard in guards:
             command += ["-c", guard]
         begun = time.monotonic()
+        bounded = None if most is None else _Bounded(most)
         with TemporaryFile() as feed:
             feed.write(stdin or b"")
             feed.seek(0)
@@ -120,6 +138,7 @@ class GitRepository:
                 status, out, error = git.Git(str(self.git_dir)).execute(
                     [*command, *arguments],
                     istream=feed,
+                    output_stream=bounded,
                     with_extended_output=True,
                     with_exceptions=False,
                     stdout_as_string=False,
@@ -131,6 +150,11 @@ class GitRepository:
                 raise SourceError(
                     f"git does not start: {last_line(str(failure))}", "is git installed?"
                 ) from failure
+            except _Overflow:
+                raise LimitError(
+                    f"`git {arguments[0]}` in {self.git_dir} says more than {most} bytes", "it is not read"
+                ) from None
+        out = out if bounded is None else bounded.getvalue()
         said = error if isinstance(error, str) else error.decode("utf-8", "replace")
         # GitPython kills first and takes note of it afterwards: the clock tells as well.
         late = said.startswith("Timeout: ") or (status < 0 and time.monotonic() - begun >= timeout)
@@ -151,6 +175,23 @@ class GitRepository:
         if self.ca_bundle is not None and "GIT_SSL_CAINFO" not in os.environ:
             environment["GIT_SSL_CAINFO"] = self.ca_bundle
         return environment
+
+
+class _Overflow(Exception):
+    """Git said more than it may."""
+
+
+class _Bounded(io.BytesIO):
+    """Takes a command's output up to a number of bytes."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self._most = most
+
+    def write(self, data: Any, /) -> int:
+        if self.tell() + len(data) > self._most:
+            raise _Overflow
+        return super().write(data)
 
 
 def last_line(text: str) -> str:

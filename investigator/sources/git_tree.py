@@ -25,6 +25,8 @@ from investigator.sources.git_command import (
 from investigator.sources.range_zip import MAX_MEMBER
 
 MAX_FILES = 100_000
+MAX_LISTING = 32 * 1024 * 1024
+"""Bytes of a commit's list of files: a few small trees can name each other into billions of files."""
 BATCH = 64 * 1024 * 1024
 """Bytes of files that are taken out of a repository at a time."""
 Load = Callable[[Sequence[str]], Mapping[str, bytes]]
@@ -156,7 +158,7 @@ def _committed_at(repository: GitRepository, commit: str) -> datetime | None:
 
 def list_files(repository: GitRepository, commit: str) -> tuple[GitFile, ...]:
     """The regular files of a commit."""
-    listing = repository.run("ls-tree", "-r", "-z", "--full-tree", commit)
+    listing = repository.run("ls-tree", "-r", "-z", "--full-tree", commit, most=MAX_LISTING)
     files = []
     for row in listing.split(b"\0"):
         if not row:

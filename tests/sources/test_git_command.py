@@ -61,6 +61,8 @@ def test_addresses_that_may_be_asked(url: str) -> None:
         "https://host.invalid/a?b=c",
         "https://host.invalid/a#b",
         "https://host.invalid/a b",
+        "https://host.invalid/a\nb",
+        "https://host.invalid/a\tb",
         "https://host.invalid/--upload-pack=x;y",
         "https://-host.invalid/a",
         "https://host.invalid:0/a",

@@ -238,3 +238,16 @@ def test_a_folder_with_an_at_sign(tmp_path: Path, workspace: Workspace) -> None:
 def test_what_names_no_repository(spec: str) -> None:
     with pytest.raises(UsageError, match="cannot read repository"):
         split_git(spec)
+
+
+def test_trees_that_name_each_other_into_billions_of_files(clone: Path, workspace: Workspace) -> None:
+    commit(clone, {"a.py": b""})
+    blob = git(clone, "rev-parse", "HEAD:a.py")
+    entries = [f"100644 blob {blob}\tf{n}" for n in range(10)]
+    for _ in range(9):  # ten to the tenth
+        tree = git(clone, "mktree", stdin="\n".join(entries) + "\n")
+        entries = [f"040000 tree {tree}\td{n}" for n in range(10)]
+    git(clone, "update-ref", "refs/heads/bomb", git(clone, "commit-tree", "-m", "x", tree))
+
+    with pytest.raises(LimitError, match=r"`git ls-tree` in .* says more than 33554432 bytes"):
+        open_git(f"git:{clone}@bomb", workspace)

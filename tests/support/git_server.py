@@ -23,10 +23,16 @@ ENVIRONMENT = {
 }
 
 
-def git(folder: Path, *arguments: str) -> str:
+def git(folder: Path, *arguments: str, stdin: str = "") -> str:
     """Standard output of a git command in a folder."""
     done = subprocess.run(
-        ["git", *arguments], cwd=folder, env=ENVIRONMENT, check=True, capture_output=True, text=True
+        ["git", *arguments],
+        cwd=folder,
+        env=ENVIRONMENT,
+        check=True,
+        capture_output=True,
+        text=True,
+        input=stdin,
     )
     return done.stdout.strip()
 
