@@ -1,7 +1,7 @@
 """The real vLLM CPU build on the micro pair's all-full drafter.
 
 Runs only where such an environment is named: INVESTIGATE_TEST_CPU_ENGINE is its interpreter, in an
-environment as ``cpu_environment`` makes it (5 GB; about two minutes of processor time to install).
+environment as ``cpu_environment`` makes it (3.4 GB; about two minutes of processor time to install).
 """
 
 import json

@@ -42,7 +42,8 @@ json.dump(theirs, open(sys.argv[4], "w"))
 @pytest.mark.network
 @pytest.mark.slow
 def test_the_same_tokens_are_drafted_for_a_hundred_prompts(tmp_path: Path) -> None:
-    pytest.importorskip("torch")
+    torch = pytest.importorskip("torch")
+    torch.set_num_threads(1)
     pytest.importorskip("transformers")
     from investigator.validation.pair import resolve_pair
     from investigator.validation.prompts import make_prompts
@@ -75,7 +76,7 @@ def test_the_same_tokens_are_drafted_for_a_hundred_prompts(tmp_path: Path) -> No
             str(tmp_path / "out.json"),
         ],
         check=True,
-        env={"PYTHONPATH": str(tmp_path / "site"), "PATH": ""},
+        env={"PYTHONPATH": str(tmp_path / "site"), "PATH": "", "OMP_NUM_THREADS": "1"},
     )
     theirs = json.loads((tmp_path / "out.json").read_text())
     pair = load_pair(PAIR / "target", PAIR / "draft")

@@ -1,9 +1,9 @@
 """The pair in the repository: small, in Hugging Face's format, and good enough to show the effects."""
 
 import json
+import resource
 import subprocess
 import sys
-import time
 from importlib import resources
 from pathlib import Path
 
@@ -37,7 +37,7 @@ def test_it_is_found_by_name(tmp_path: Path) -> None:
 def test_on_cpu_the_order_of_effects_is_reproduced(tmp_path: Path) -> None:
     """At least 1.8 in the reference, at most 1.2 without windows, the offset in between."""
     pytest.importorskip("torch")
-    began = time.process_time()
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(
         [sys.executable, "-m", "investigator", "validate", "--on", "cpu", "--out", str(tmp_path)],
         capture_output=True, text=True, timeout=600,
@@ -54,4 +54,6 @@ def test_on_cpu_the_order_of_effects_is_reproduced(tmp_path: Path) -> None:
     assert effects["target-layer-offset"]["given_others"]["low"] > 0
     peaks = [row["peak_memory_bytes"] for row in document["variants"]]
     assert 2 * max(peaks) < 2 << 30
-    assert time.process_time() - began < 60
+    # A minute on two cores is two minutes of processor time, however busy the machine is.
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 120

@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 
 torch = pytest.importorskip("torch")
+torch.set_num_threads(1)  # many small steps: threads would only wait for each other
 pytest.importorskip("tokenizers")
 pytest.importorskip("safetensors")
 
 from investigator.validation import train as training  # noqa: E402
 from investigator.validation.reference import generate, load_pair  # noqa: E402
-from investigator.validation.specs import MICRO  # noqa: E402
+from investigator.validation.specs import MICRO, PairSpec  # noqa: E402
 
 SPEC = replace(
     MICRO, vocabulary=300, hidden=16, head_dim=8, heads=2, kv_heads=1, intermediate=24, target_layers=4,
@@ -21,8 +22,8 @@ SPEC = replace(
 )  # fmt: skip
 
 
-def trained(out: Path, seed: int = 0) -> dict[str, bytes]:
-    training.train(SPEC, out, seed, "cpu", None, None)
+def trained(out: Path, seed: int = 0, spec: PairSpec = SPEC) -> dict[str, bytes]:
+    training.train(spec, out, seed, "cpu", None, None)
     return {f.parent.name: f.read_bytes() for f in out.rglob("*.safetensors")}
 
 
@@ -33,7 +34,7 @@ def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(tmp_path: Pa
 
 
 def test_what_is_written_is_a_pair_that_runs(tmp_path: Path) -> None:
-    trained(tmp_path)
+    trained(tmp_path, spec=replace(SPEC, target_steps=200, draft_steps=200))
     pair = load_pair(tmp_path / "target", tmp_path / "draft")
     assert generate(pair, [5, 6, 7, 8], 12).counters.drafts > 0
     assert json.loads((tmp_path / "draft" / "config.json").read_text()) == json.loads(
@@ -48,7 +49,7 @@ def test_what_is_written_is_a_pair_that_runs(tmp_path: Path) -> None:
             losses[stage].append(row["loss"])
     # A uniform guess over 300 tokens costs ln 300 = 5.70.
     assert losses["target"][0] == pytest.approx(5.70, abs=0.1)
-    assert losses["target"][-1] < 5.3
+    assert losses["target"][-1] < 4.8
     assert losses["draft"][-1] < losses["draft"][0]
 
 
