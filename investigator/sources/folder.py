@@ -138,12 +138,23 @@ class FolderTree:
 
 
 def _entries(folder: Path) -> list[os.DirEntry[str]]:
-    """What is in a folder; nothing when it cannot be listed."""
+    """What is in a folder; nothing when it cannot be listed.
+
+    A name that is not UTF-8 is left out: no evidence can point at what cannot be written down.
+    """
     try:
         with os.scandir(folder) as entries:
-            return list(entries)
+            return [entry for entry in entries if _is_text(entry.name)]
     except OSError:
         return []
+
+
+def _is_text(name: str) -> bool:
+    try:
+        name.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def user_path(text: str | Path) -> Path:

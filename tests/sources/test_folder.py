@@ -256,3 +256,14 @@ def test_a_reference_in_a_folder_is_called_like_it(unpacked: Path) -> None:
     assert "other/__init__.py" in tree.paths()
     with pytest.raises(UsageError, match="is not a folder"):
         open_whole_folder(unpacked / "vllm/__init__.py")
+
+
+def test_a_name_that_is_not_utf_8_is_left_out(unpacked: Path) -> None:
+    (Path(os.fsdecode(os.fsencode(unpacked) + b"/vllm/\xff.py"))).write_bytes(b"")
+    (Path(os.fsdecode(os.fsencode(unpacked) + b"/vllm/\xff"))).mkdir()
+    (unpacked / "vllm/\u00fc.py").write_bytes(b"")
+
+    paths = open_folder(unpacked, "vllm").paths()
+
+    assert "vllm/\u00fc.py" in paths
+    assert all(path.encode("utf-8") for path in paths)
