@@ -283,6 +283,8 @@ def bind(
 
 def import_value(interp: Interpreter, dotted: str, name: str | None) -> Value:
     """What ``from dotted import name`` (or ``import dotted``) binds."""
+    if name in interp.constants:
+        return interp.constants[name]
     module = interp.program.module(dotted)
     if name is None:
         if module is None:

@@ -15,6 +15,7 @@ from investigator.code.interpreter import Interpreter, Native
 from investigator.code.program import Program
 from investigator.code.values import (
     ClassValue,
+    External,
     Instance,
     TracedDict,
     TracedList,
@@ -22,6 +23,7 @@ from investigator.code.values import (
     Value,
 )
 from investigator.engines.vllm import roles
+from investigator.engines.vllm.platform import CudaPlatform
 from investigator.model import Json, Runner
 
 ASSUMPTIONS = (
@@ -70,7 +72,7 @@ class World:
             self.program,
             follow=follow,
             natives={**_NATIVES, **(natives or {})},
-            constants={"HAS_TRITON": True},
+            constants=_CONSTANTS,
             environment=environment,
         )
         return Session(interp, self, runner)
@@ -370,6 +372,12 @@ def _only_rank(*_: Value) -> Value:
     )
 
 
+_CONSTANTS: dict[str, Value] = {
+    "HAS_TRITON": True,
+    "current_platform": CudaPlatform(),
+    # Nothing of these decides an answer; following them would only read more files.
+    **{name: External(name) for name in ("MULTIMODAL_REGISTRY", "set_model_tag", "triton")},
+}
 _NATIVES: dict[str, Native] = {
     "get_tensor_model_parallel_world_size": _one,
     "get_tensor_model_parallel_rank": _zero,
