@@ -4,6 +4,7 @@ Asking is :func:`ask`; everything after it is a function of the two sides' findi
 """
 
 import difflib
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -225,7 +226,7 @@ def _functions(tree: Tree, evidence: Iterable[Evidence]) -> Iterator[tuple[tuple
             continue
         node = _node_at(parse(shown.path, tree.read(shown.path)), shown.line)
         if node is not None:
-            yield (shown.path, _name(node)), text(node)
+            yield (shown.path, _name(node)), _whole(node)
 
 
 def _node_at(file: ParsedFile, line: int) -> Node | None:
@@ -252,8 +253,13 @@ def _function(tree: Tree, path: str, name: str) -> str | None:
     root = parse(path, tree.read(path)).root
     for node in descendants(root, "function_definition"):
         if _name(node) == name:
-            return text(node)
+            return _whole(node)
     return None
+
+
+def _whole(node: Node) -> str:
+    """A function's text, flush left."""
+    return textwrap.dedent(f"{' ' * node.start_point.column}{text(node)}")
 
 
 def _difference(path: str, old: str, new: str) -> str:

@@ -214,6 +214,7 @@ class Session:
             num_speculative_tokens=self.world.num_speculative_tokens,
             parallel_drafting=checkpoint.method == "dflash",
             model=checkpoint.draft.repo,
+            speculative_token_tree=Unknown("the tree of drafted tokens is worked out when the engine starts"),
         )
         architectures = TracedList(target_architectures(checkpoint))
         target = self._object(
@@ -263,6 +264,11 @@ class Session:
         scheduler = self._object(
             self.class_named("SchedulerConfig", f"{config}/scheduler.py"), "scheduler config"
         )
+        compilation = self._object(
+            self.class_named("CompilationConfig", f"{config}/compilation.py"),
+            "compilation config",
+            cudagraph_mode=Unknown("the CUDA graph mode is worked out when the engine starts"),
+        )
         return self._object(
             self.class_named("VllmConfig", f"{config}/vllm.py"),
             "vllm config",
@@ -271,6 +277,7 @@ class Session:
             cache_config=cache,
             parallel_config=parallel,
             scheduler_config=scheduler,
+            compilation_config=compilation,
             quant_config=None,
             lora_config=None,
             kv_transfer_config=None,
