@@ -11,7 +11,7 @@ from investigator.code.exceptions import is_exception_name
 from investigator.code.frames import Frame
 from investigator.code.heap import join_values, may_be_absent, without_absent
 from investigator.code.program import Definition, bindings
-from investigator.code.syntax import decorators, named, text
+from investigator.code.syntax import decorators, descendants, named, text
 from investigator.code.syntax import field as child
 from investigator.code.values import (
     ABSENT,
@@ -94,6 +94,20 @@ def _equal(a: Value, b: Value) -> bool:
 
 def _among(value: Value, others: list[Value]) -> bool:
     return any(_equal(value, other) for other in others)
+
+
+def makes_plain_objects(maker: Value) -> bool:
+    """Whether a ``__new__`` returns the object that ``super().__new__`` gives it."""
+    if not isinstance(maker, FunctionValue):
+        return False
+    body = child(maker.node, "body")
+    made = {
+        text(child(node, "left"))
+        for node in descendants(body, "assignment")
+        if text(node.child_by_field_name("right") or node).startswith("super().__new__(")
+    }
+    returned = [named(node) for node in descendants(body, "return_statement")]
+    return bool(returned) and all(len(parts) == 1 and text(parts[0]) in made for parts in returned)
 
 
 def has_external_base(interp: Interpreter, cls: ClassValue) -> bool:

@@ -421,9 +421,12 @@ class Interpreter:
     ) -> Value:
         """Make an instance and run its ``__init__`` (or fill its dataclass fields)."""
         complete = not classes.has_external_base(self, cls)
+        maker = classes.class_attribute(self, cls, "__new__")
+        if maker is not NotImplemented:
+            if not classes.makes_plain_objects(maker):
+                return Unknown(f"{cls.name} makes its own objects", place)
+            complete = False  # what else it sets on the object is not followed
         made = Instance(cls, self.journal.born({}), complete=complete, place=place)
-        if classes.class_attribute(self, cls, "__new__") is not NotImplemented:
-            return Unknown(f"{cls.name} makes its own objects", place)
         initialiser = classes.class_attribute(self, cls, "__init__")
         if isinstance(initialiser, FunctionValue):
             self.enter(initialiser, (made, *args), kwargs)
