@@ -23,6 +23,7 @@ class EngineKind(StrEnum):
 
 
 _RELEASE = re.compile(r"(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)==(?P<version>[A-Za-z0-9][A-Za-z0-9.!+_-]*)\Z")
+_SECRET = re.compile(r"://[^/]*@")
 _REPO = re.compile(r"(?P<id>[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*)(?:@(?P<revision>[\w./-]+))?\Z")
 
 
@@ -44,6 +45,7 @@ class EngineSpec:
         """Read the user's spelling. Raises UsageError."""
         if match := _RELEASE.match(text):
             return cls(EngineKind.RELEASE, match["version"], match["name"].lower())
+        refuse_secrets(text)
         head, colon, rest = text.partition(":")
         if colon and rest and head in ("path", "git", "python"):
             return cls(EngineKind(head), rest)
@@ -62,6 +64,15 @@ class EngineSpec:
                 return "installed"
             case _:
                 return f"{self.kind.value}:{self.value}"
+
+
+def refuse_secrets(text: str) -> None:
+    """Raises UsageError for an address that holds a user name or a password, without showing it."""
+    if _SECRET.search(text):
+        raise UsageError(
+            "an address with a user name or a password in it is not taken",
+            "write git:https://host/owner/name@REF, or clone it yourself and give git:PATH@REF",
+        )
 
 
 @dataclass(frozen=True)
@@ -103,3 +114,8 @@ class Case:
     block_size: int | None = None
     environment: dict[str, str] = field(default_factory=dict)
     """Engine environment variables that the deployment sets (``VLLM_USE_V2_MODEL_RUNNER``)."""
+
+    def __post_init__(self) -> None:
+        """Raises UsageError for a reference whose address holds a password."""
+        for reference in self.references:
+            refuse_secrets(reference)
