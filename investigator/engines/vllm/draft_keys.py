@@ -19,6 +19,7 @@ from investigator.engines.interface import Step, Told
 from investigator.engines.vllm import draft_layers, drafter, roles, runners, target_layers
 from investigator.engines.vllm.refusal import stopped
 from investigator.engines.vllm.world import ASSUMPTIONS, Session, World
+from investigator.methods import described
 from investigator.model import Known, NotKnown, Refused, Runner
 
 MASK = "mask_token_id"
@@ -172,8 +173,9 @@ def _read_keys(world: World, runner: Runner) -> Told:
     session = world.start(runner)
     try:
         target_layers.numbers(session, runner)
-        for function in list(_mask_functions(session, runner))[:1]:
-            _run(session, function)
+        if described(world.checkpoint).one_pass:
+            for function in list(_mask_functions(session, runner))[:1]:
+                _run(session, function)
     except (Raised, BudgetSpent) as error:
         return Told(outcome=NotKnown(f"the drafter's path: {error}"))
     reads += _reads(session)
