@@ -6,7 +6,17 @@ from investigator.code.values import Symbol, Value
 
 NAME = "current_platform"
 _IS = {"is_cuda": True, "is_cuda_alike": True} | dict.fromkeys(
-    ("is_rocm", "is_xpu", "is_cpu", "is_tpu", "is_hpu", "is_neuron", "is_mps", "is_out_of_tree", "is_unspecified"),
+    (
+        "is_rocm",
+        "is_xpu",
+        "is_cpu",
+        "is_tpu",
+        "is_hpu",
+        "is_neuron",
+        "is_mps",
+        "is_out_of_tree",
+        "is_unspecified",
+    ),
     False,
 )
 
