@@ -7,7 +7,7 @@ from investigator.checkpoint import Checkpoint
 from investigator.code.interpreter import Interpreter
 from investigator.code.program import Program
 from investigator.code.values import ClassValue, Instance, Unknown, Value
-from investigator.engines.vllm.world import config_object
+from investigator.engines.configs import config_object
 from investigator.model import Json
 
 

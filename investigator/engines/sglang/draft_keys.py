@@ -14,6 +14,7 @@ from investigator.code.values import (
     ClassValue,
     FunctionValue,
     Raised,
+    Symbol,
     Unknown,
     Value,
     find_unknown,
@@ -71,7 +72,8 @@ def read_keys(world: World) -> Told:
 def _reads(session: Session) -> Iterator[tuple[str, Event]]:
     for event in session.interp.trace.of(Happening.READ):
         label, _, key = event.name.rpartition(".")
-        if label.split(".")[0] == DRAFT and event.value is not NotImplemented:
+        is_key = event.value is not NotImplemented and not isinstance(event.value, Symbol)
+        if label.split(".")[0] == DRAFT and is_key:
             yield key.partition("[")[0], event
 
 

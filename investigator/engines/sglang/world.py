@@ -17,10 +17,9 @@ from investigator.code.interpreter import Frame, Interpreter, Native
 from investigator.code.program import Program
 from investigator.code.values import ClassValue, FunctionValue, Instance, TracedList, Unknown, Value
 from investigator.engines import finding
+from investigator.engines.configs import config_object
 from investigator.engines.finding import class_named
 from investigator.engines.sglang import roles
-from investigator.engines.sglang.states import Does
-from investigator.engines.vllm.world import config_object
 from investigator.model import Json
 
 ASSUMPTIONS = (
@@ -159,9 +158,6 @@ class Session:
         made = config_object(values, label, model.complete)
         for config, values in ((made, model.normalised), *_nested(made, model.normalised)):
             kind = values.get("model_type")
-            text = config.attributes.get("text_config")
-            of_text = _always(text if isinstance(text, Instance) else config)
-            config.attributes.setdefault("get_text_config", of_text)
             config.cls = roles.config_class(self.interp, kind) if isinstance(kind, str) else None
             if config.cls is not None:
                 self._remember_properties(config.cls)
@@ -261,10 +257,6 @@ def _remembered(method: FunctionValue) -> Native:
         return values[key]
 
     return handler
-
-
-def _always(value: Value) -> Does:
-    return Does(lambda *_: value)
 
 
 def _fixed(**attributes: Value) -> Native:

@@ -10,6 +10,7 @@ from investigator.code.values import (
     BudgetSpent,
     FunctionValue,
     Raised,
+    Symbol,
     Unknown,
     Value,
     find_unknown,
@@ -199,5 +200,6 @@ def scales(world: World, runner: Runner) -> Told:
 def _reads(session: Session) -> Iterator[_Read]:
     for event in session.interp.trace.of(Happening.READ):
         label, _, key = event.name.rpartition(".")
-        if label.split(".")[0] == DRAFT and event.value is not NotImplemented:
+        is_key = event.value is not NotImplemented and not isinstance(event.value, Symbol)
+        if label.split(".")[0] == DRAFT and is_key:
             yield _Read(key.partition("[")[0], event)

@@ -17,11 +17,11 @@ from investigator.code.values import (
     ClassValue,
     External,
     Instance,
-    TracedDict,
     TracedList,
     Unknown,
     Value,
 )
+from investigator.engines.configs import config_object, traced
 from investigator.engines.vllm import roles
 from investigator.engines.vllm.platform import CudaPlatform
 from investigator.model import Json, Runner
@@ -307,18 +307,6 @@ class Session:
         return count if isinstance(count, int) else self.world.checkpoint.num_target_layers
 
 
-def config_object(values: Mapping[str, Value], label: str, complete: bool) -> Instance:
-    """A Hugging Face config: attributes for keys; nested configs (``*_config`` with layers of
-    their own) become objects too, other mappings stay dicts, as Hugging Face does."""
-    attributes: dict[str, Value] = {}
-    for key, value in values.items():
-        if isinstance(value, Mapping) and key in ("text_config", "vision_config", "audio_config"):
-            attributes[key] = config_object(value, f"{label}.{key}", complete)
-        else:
-            attributes[key] = _traced(value, f"{label}.{key}")
-    return Instance(None, attributes, complete=complete, label=label)
-
-
 def _gather_rope(config: Instance) -> None:
     """``rope_parameters`` as Transformers makes it of the flat keys, before an engine sees it."""
     attributes = config.attributes
@@ -326,19 +314,7 @@ def _gather_rope(config: Instance) -> None:
         scaling = attributes.get("rope_scaling")
         made = {"rope_type": "default", **(scaling if isinstance(scaling, dict) else {})}
         label = f"{config.label}.rope_parameters"
-        attributes["rope_parameters"] = _traced({**made, "rope_theta": attributes["rope_theta"]}, label)
-
-
-def _traced(value: Value, label: str) -> Value:
-    if isinstance(value, Mapping):
-        made = TracedDict({key: _traced(item, f"{label}.{key}") for key, item in value.items()})
-        made.label = label
-        return made
-    if isinstance(value, (list, tuple)):
-        listed = TracedList(_traced(item, label) for item in value)
-        listed.label = label
-        return listed
-    return value
+        attributes["rope_parameters"] = traced({**made, "rope_theta": attributes["rope_theta"]}, label)
 
 
 def target_architectures(checkpoint: Checkpoint) -> list[str]:
