@@ -16,7 +16,17 @@ from tree_sitter import Node
 
 from investigator.code import classes
 from investigator.code.assignment import assign
-from investigator.code.branching import Ending, Raise, Signal, combine, explore, fork, gather, merged
+from investigator.code.branching import (
+    Ending,
+    Raise,
+    Signal,
+    combine,
+    explore,
+    fork,
+    gather,
+    merged,
+    spanning,
+)
 from investigator.code.exceptions import is_exception_name, is_subclass_of_builtin, message_of
 from investigator.code.frames import Frame
 from investigator.code.heap import Container, Contents, Level, lost, may_be_absent, spread
@@ -146,15 +156,16 @@ def attempt(
 ) -> Signal:
     """Run ``body``; what it raises goes to the handlers; ``final`` runs whatever happened,
     ``leaving`` whenever the body raised nothing."""
-    mark, doubts = len(interp.deferred), interp.doubts
+    doubts = interp.doubts
     level = interp.journal.open(keys=True)
     interp.catching += 1
-    try:
-        signal = body()
-    except Raised as error:
-        signal = Raise(error)
-    finally:
-        interp.catching -= 1
+    with spanning(interp) as mark:
+        try:
+            signal = body()
+        except Raised as error:
+            signal = Raise(error)
+        finally:
+            interp.catching -= 1
     doubted = interp.doubts > doubts and (handlers or final)
     if len(interp.deferred) == mark and not doubted and not isinstance(signal, Raise):
         interp.journal.close(level)
@@ -181,14 +192,16 @@ def attempt(
     if final is not None:
         interp.catching += 1
     try:
-        met = [e for ending in merged(endings) for e in explore(interp, go_on(ending), ending.because)]
+        met = [
+            e for ending in merged(interp, endings) for e in explore(interp, go_on(ending), ending.because)
+        ]
     finally:
         if final is not None:
             interp.catching -= 1
     if final is not None:
         met = [
             e
-            for ending in merged(met)
+            for ending in merged(interp, met)
             for e in explore(interp, _with_final(interp, ending, final), ending.because)
         ]
     return combine(interp, frame, node, met)

@@ -11,7 +11,8 @@ another does not raise and no ``try`` around could catch it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -33,8 +34,8 @@ from investigator.code.values import BudgetSpent, Doubted, OneOf, Raised, Unknow
 if TYPE_CHECKING:
     from investigator.code.interpreter import Interpreter
 
-MAX_WAITING = 8
-"""Paths kept aside in one loop before those of one kind are joined."""
+MAX_WAITING = 12
+"""Paths kept aside in one span before those of one kind are joined."""
 MAX_PASSES = 40
 
 
@@ -86,14 +87,25 @@ class Deferred:
 _NO_REASON = Unknown("depends on a condition that was not decided")
 
 
+@contextmanager
+def spanning(interp: Interpreter) -> Iterator[int]:
+    """A span whose paths kept aside are its own: those from the mark that is given on."""
+    mark = len(interp.deferred)
+    interp.marks.append(mark)
+    try:
+        yield mark
+    finally:
+        interp.marks.pop()
+
+
 def explore(interp: Interpreter, run: Callable[[], Signal], because: Unknown = _NO_REASON) -> list[Ending]:
     """Run one side, note where it arrived, and undo it."""
-    mark = len(interp.deferred)
     level = interp.journal.open()
-    try:
-        signal = run()
-    except Raised as error:
-        signal = Raise(error)
+    with spanning(interp) as mark:
+        try:
+            signal = run()
+        except Raised as error:
+            signal = Raise(error)
     endings = gather(interp, mark, level, signal, because)
     interp.journal.undo(level)
     interp.journal.close(level)
@@ -121,13 +133,15 @@ def gather(
     return endings
 
 
-def combine(interp: Interpreter, frame: Frame, node: Node, endings: Sequence[Ending]) -> Signal:
+def combine(
+    interp: Interpreter, frame: Frame, node: Node, endings: Sequence[Ending], *, tidies: bool = True
+) -> Signal:
     """Make the ending that goes furthest the present, keep the others aside.
 
     The present state is the one that all endings started from. Raises Raised when every
     ending raises.
     """
-    groups = merged(endings)
+    groups = merged(interp, endings)
     main = min(groups, key=_reach)
     others = [group for group in groups if group is not main]
     kept = []
@@ -142,7 +156,18 @@ def combine(interp: Interpreter, frame: Frame, node: Node, endings: Sequence[End
     interp.journal.install(main.contents)
     if isinstance(main.signal, Raise):
         raise main.signal.error
-    return main.signal
+    return tidied(interp, frame, node, main.signal) if tidies else main.signal
+
+
+def tidied(interp: Interpreter, frame: Frame, node: Node, signal: Signal) -> Signal:
+    """Join the paths of one kind that are kept aside in the innermost span, if they are many."""
+    mark = interp.marks[-1]
+    if len(interp.deferred) - mark <= MAX_WAITING:
+        return signal
+    level = interp.deferred[mark].level
+    endings = gather(interp, mark, level, signal)
+    interp.journal.undo(level)
+    return combine(interp, frame, node, endings, tidies=False)
 
 
 def _assume(interp: Interpreter, frame: Frame, node: Node, error: Raised) -> None:
@@ -150,19 +175,21 @@ def _assume(interp: Interpreter, frame: Frame, node: Node, error: Raised) -> Non
         interp.note(Happening.ASSUME, f"no {error.error.name}", error.error, frame, node)
 
 
-def merged(endings: Sequence[Ending]) -> list[Ending]:
+def merged(interp: Interpreter, endings: Sequence[Ending]) -> list[Ending]:
     """The endings with those of one kind joined into one."""
     groups: dict[tuple[str, ...], Ending] = {}
     for ending in endings:
         key = _kind(ending.signal)
         known = groups.get(key)
-        groups[key] = ending if known is None else _join(known, ending)
+        groups[key] = ending if known is None else _join(interp, known, ending)
     return list(groups.values())
 
 
-def _join(one: Ending, two: Ending) -> Ending:
+def _join(interp: Interpreter, one: Ending, two: Ending) -> Ending:
     because = two.because
     signal = one.signal
+    sizes = (len(content) for ending in (one, two) for _, content in ending.contents.values())
+    interp.journal.copied += sum(sizes)
     if isinstance(signal, Return) and isinstance(two.signal, Return):
         signal = Return(join_values(signal.value, two.signal.value, because))
     return Ending(signal, join_states(one.contents, two.contents, because), because)
@@ -199,15 +226,15 @@ def settle(
 
     ``ends``: paths kept aside are joined even when their signal stays what it is.
     """
-    mark = len(interp.deferred)
-    try:
-        signal = run()
-    except Raised as error:
-        if len(interp.deferred) == mark:
-            raise
-        signal = Raise(error)
+    with spanning(interp) as mark:
+        try:
+            signal = run()
+        except Raised as error:
+            if len(interp.deferred) == mark:
+                raise
+            signal = Raise(error)
     waiting = interp.deferred[mark:]
-    meet = ends or len(waiting) > MAX_WAITING or any(convert(d.signal) is not d.signal for d in waiting)
+    meet = ends or any(convert(d.signal) is not d.signal for d in waiting)
     if not waiting or not meet:
         if isinstance(signal, Raise):
             raise signal.error

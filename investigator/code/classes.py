@@ -179,7 +179,10 @@ def _body_attribute(interp: Interpreter, cls: ClassValue, name: str) -> Value:
     found = [each for each in definitions(cls).get(name, ()) if not _accessor(each)]
     if not found:
         return NotImplemented
-    with interp.timeless():
+    key = (cls.module.path, name, found[-1].node.start_byte)
+    if key in interp.modules.resolving:
+        return Unknown(f"{cls.name}.{name} is defined in terms of itself", cls.module.place(cls.node))
+    with interp.timeless(), interp.modules.working_out(key):
         value = interp.define(class_scope(interp, cls, name), found, owner=cls)
         if (
             value is not NotImplemented

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from tree_sitter import Node
 
 from investigator.code.branching import Leave, Return, Signal, settle
+from investigator.code.effects import left_alone
 from investigator.code.frames import Frame
 from investigator.code.heap import join_values, lost
 from investigator.code.iteration import generated
@@ -200,6 +201,11 @@ def run_function(
     interp: Interpreter, function: FunctionValue, args: tuple[Value, ...], kwargs: dict[str, Value]
 ) -> Value:
     """Call a function: bind its parameters, run its body, join early returns."""
+    if function.node.has_error:
+        place = function.module.place(function.node)
+        unknown = Unknown(f"{function.qualified_name} holds text that could not be parsed", place)
+        left_alone(interp, unknown, (*args, *kwargs.values()))
+        return unknown
     scope = Scope(function.module, parent=function.scope, body=function.node)
     interp.journal.born(scope.variables)
     frame = Frame(scope, function)

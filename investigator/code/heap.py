@@ -6,7 +6,7 @@ options) or ``Unknown``. An object that was made after a level was opened is not
 nobody on the other side can see it, so there is nothing to undo or to join.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -278,25 +278,43 @@ def lost(because: Unknown, *values: Value) -> Unknown:
 
 def roots(*values: Value) -> tuple[Value, ...]:
     """The objects that can be changed, or can change others, among some values."""
-    found: list[Value] = []
-    for value in values:
-        if isinstance(value, (list, dict, set, Instance, Stream, FunctionValue, ClassValue)):
-            found.append(value)
-        elif isinstance(value, Unknown):
-            found.extend(value.hides)
-        elif isinstance(value, OneOf):
-            found.extend(roots(*value.options))
-        elif isinstance(value, (tuple, frozenset)):
-            found.extend(roots(*value))
-        elif isinstance(value, View):
-            found.append(value.source)
-        elif isinstance(value, BoundMethod):
-            found.extend((value.function, *roots(value.receiver)))
-        elif isinstance(value, NativeMethod):
-            found.extend(roots(value.receiver))
-        elif isinstance(value, Partial):
-            found.extend(roots(value.function, *value.arguments, *value.keywords.values()))
-    return _distinct(found) if found else ()
+    stack = [value for value in reversed(values) if type(value) not in _PLAIN]
+    if not stack:
+        return ()
+    found: dict[int, Value] = {}
+    seen: set[int] = set()
+    while stack:
+        value = stack.pop()
+        if isinstance(value, _CHANGEABLE):
+            found[id(value)] = value
+        elif not isinstance(value, _HOLDING) or id(value) in seen:
+            continue
+        else:
+            seen.add(id(value))
+            stack.extend(reversed(_held(value)))
+    return tuple(found.values())
+
+
+_PLAIN = frozenset([int, str, bool, float, type(None)])
+_CHANGEABLE = (list, dict, set, Instance, Stream, FunctionValue, ClassValue)
+_HOLDING = (Unknown, OneOf, tuple, frozenset, View, BoundMethod, NativeMethod, Partial)
+
+
+def _held(value: Value) -> Sequence[Value]:
+    """What a value that cannot be changed itself holds."""
+    if isinstance(value, Unknown):
+        return value.hides
+    if isinstance(value, OneOf):
+        return value.options
+    if isinstance(value, (tuple, frozenset)):
+        return tuple(value)
+    if isinstance(value, View):
+        return (value.source,)
+    if isinstance(value, BoundMethod):
+        return (value.function, value.receiver)
+    if isinstance(value, NativeMethod):
+        return (value.receiver,)
+    return (value.function, *value.arguments, *value.keywords.values())
 
 
 def _distinct(values: Iterable[Value]) -> tuple[Value, ...]:

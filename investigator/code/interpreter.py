@@ -87,7 +87,7 @@ class Budget:
     """How far one question may go: evaluations and statements in all, calls within calls,
     rounds of one loop."""
 
-    steps: int = 400_000
+    steps: int = 100_000
     depth: int = 24
     iterations: int = 10_000
 
@@ -123,6 +123,8 @@ class Interpreter:
         self.depth = 0
         self.deferred: list[Deferred] = []
         """Paths that left early and have not met the present one yet (see ``branching``)."""
+        self.marks = [0]
+        """Where in ``deferred`` the paths of each span around begin, innermost last."""
         self.catching = 0
         """How many ``try`` statements around could catch what is raised now."""
         self.doubts = 0

@@ -18,11 +18,14 @@ from investigator.code.heap import MAX_OPTIONS, join_contents, lost, may_be_abse
 from investigator.code.values import (
     ASTRAY,
     END,
+    BoundMethod,
     Builtin,
     ClassValue,
     FunctionValue,
     Instance,
+    NativeMethod,
     OneOf,
+    Partial,
     Stream,
     Unknown,
     Value,
@@ -34,7 +37,7 @@ from investigator.code.values import (
 if TYPE_CHECKING:
     from investigator.code.interpreter import Interpreter
 
-_NEVER_ITERABLE = (int, float, type(None), FunctionValue, Builtin, slice)
+_NEVER_ITERABLE = (int, float, type(None), FunctionValue, Builtin, slice, NativeMethod, BoundMethod, Partial)
 _RUN_OUT, _UNCERTAIN = -1, -2
 
 

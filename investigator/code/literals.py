@@ -16,12 +16,13 @@ from investigator.code.iteration import in_some_order, iterate
 from investigator.code.keys import make_set, merge, set_entry
 from investigator.code.syntax import field as child
 from investigator.code.syntax import head, named, plain_text, string_prefix, string_value, text
-from investigator.code.values import OneOf, Raised, Unknown, Value, find_unknown
+from investigator.code.values import BudgetSpent, OneOf, Raised, Unknown, Value, find_unknown
 
 if TYPE_CHECKING:
     from investigator.code.interpreter import Interpreter
 
 MAX_DIGITS = 1_000
+MAX_ELEMENTS = 100_000
 _SIMPLE_SPEC = re.compile(r"(?:.?[<>=^])?[-+ ]?z?#?0?\d{0,4}[,_]?(?:\.\d{1,3})?[a-zA-Z%]?", re.DOTALL)
 
 
@@ -61,7 +62,8 @@ def string(interp: Interpreter, frame: Frame, node: Node) -> Value:
 def _piece(interp: Interpreter, frame: Frame, string: Node, piece: Node) -> str | Unknown:
     if piece.type == "interpolation":
         return _interpolation(interp, frame, piece)
-    return plain_text(string, piece)
+    plain = plain_text(string, piece)
+    return plain if plain is not None else Unknown("text that is not UTF-8", frame.module.place(piece))
 
 
 def _interpolation(interp: Interpreter, frame: Frame, node: Node) -> str | Unknown:
@@ -154,6 +156,8 @@ def render(interp: Interpreter, frame: Frame, node: Node) -> str:
 
 def elements(interp: Interpreter, frame: Frame, node: Node) -> list[Value]:
     """The elements of a display, ``*`` unpacked; a set's into a set in any order."""
+    if node.named_child_count > MAX_ELEMENTS:
+        raise BudgetSpent(f"a display of over {MAX_ELEMENTS:,} elements", frame.module.place(node))
     found: list[Value] = []
     for part in named(node):
         if part.type in ("list_splat", "parenthesized_list_splat"):
@@ -185,6 +189,8 @@ def set_display(interp: Interpreter, frame: Frame, node: Node) -> Value:
 
 def dict_display(interp: Interpreter, frame: Frame, node: Node) -> Value:
     """``{key: value, **other}``."""
+    if node.named_child_count > MAX_ELEMENTS:
+        raise BudgetSpent(f"a display of over {MAX_ELEMENTS:,} elements", frame.module.place(node))
     made: dict[Value, Value] = interp.journal.born({})
     for part in named(node):
         if part.type == "pair":

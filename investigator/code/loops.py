@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tree_sitter import Node
 
 from investigator.code.assignment import assign
-from investigator.code.branching import Leave, Signal, any_rounds, fork, settle
+from investigator.code.branching import Leave, Signal, any_rounds, fork, settle, tidied
 from investigator.code.frames import Frame
 from investigator.code.heap import lost, spread
 from investigator.code.iteration import in_some_order, iterate, pull, stream_over
@@ -61,6 +61,7 @@ def _rounds_over(interp: Interpreter, frame: Frame, node: Node, stream: Stream) 
             return _round(interp, frame, node)
 
         signal = any_rounds(interp, frame, node, item, run_round) if is_spread(item) else run_round()
+        signal = tidied(interp, frame, node, signal)
         if signal is not None:
             return signal
     return _otherwise(interp, frame, node)
@@ -117,7 +118,7 @@ def _while_rounds(interp: Interpreter, frame: Frame, node: Node) -> Signal:
             return _otherwise(interp, frame, node)
         if truth is None:
             return _undecided_while(interp, frame, node, interp.why(value, frame, condition))
-        signal = _round(interp, frame, node)
+        signal = tidied(interp, frame, node, _round(interp, frame, node))
         if signal is not None:
             return signal
     because = Unknown(f"more than {interp.budget.iterations:,} rounds", frame.module.place(node))

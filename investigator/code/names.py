@@ -7,7 +7,8 @@ last of them stands; statements of the module that change the object afterwards 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
@@ -57,6 +58,15 @@ class Modules:
     resolving: set[tuple[str, str, int]] = field(default_factory=set)
     importing: list[tuple[str, int]] = field(default_factory=list)
 
+    @contextmanager
+    def working_out(self, key: tuple[str, str, int]) -> Iterator[None]:
+        """While a definition is worked out: who needs it for that goes round in a circle."""
+        self.resolving.add(key)
+        try:
+            yield
+        finally:
+            self.resolving.discard(key)
+
     def globals_of(self, module: Module) -> Scope:
         """The module's scope; it holds what functions have assigned through ``global``."""
         if module.path not in self.scopes:
@@ -99,14 +109,10 @@ def _from_top_level(interp: Interpreter, scope: Scope, name: str) -> Value:
         return modules.defined[key]
     if key in modules.resolving:
         return Unknown(f"{name} is defined in terms of itself", module.place(seen[-1].node))
-    modules.resolving.add(key)
-    try:
-        with interp.timeless():
-            value = modules.defined[key] = define(interp, scope, seen)
-            if value is not NotImplemented and len(seen) == len(found):
-                value = _changed_since(interp, scope, name, value, seen[-1])
-    finally:
-        modules.resolving.discard(key)
+    with interp.timeless(), modules.working_out(key):
+        value = modules.defined[key] = define(interp, scope, seen)
+        if value is not NotImplemented and len(seen) == len(found):
+            value = _changed_since(interp, scope, name, value, seen[-1])
     modules.defined[key] = value
     return value
 
@@ -128,11 +134,8 @@ def _not_bound(interp: Interpreter, module: Module, name: str) -> Value:
     key = (module.path, f"*{name}", 0)
     if name.startswith("__") or key in interp.modules.resolving:
         return NotImplemented
-    interp.modules.resolving.add(key)
-    try:
+    with interp.modules.working_out(key):
         return _from_wildcards(interp, module, name)
-    finally:
-        interp.modules.resolving.discard(key)
 
 
 def _from_wildcards(interp: Interpreter, module: Module, name: str) -> Value:
@@ -257,6 +260,8 @@ def bind(
     if node.type == "class_definition":
         home = owner.scope if owner is not None else scope
         return interp.class_value(node, home, tuple(decorators(node)))
+    if node.has_error:
+        return Unknown(f"{found.name} is bound by text that could not be parsed", place)
     right = node.child_by_field_name("right")
     if node.type not in ("assignment", "augmented_assignment"):
         return Unknown(f"{found.name} is bound by a loop or a context", place)

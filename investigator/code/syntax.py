@@ -134,11 +134,15 @@ def string_prefix(node: Node) -> str:
     return text(node.children[0]).rstrip("\"'").lower()
 
 
-def plain_text(string: Node, piece: Node) -> str:
-    """What a piece of a string literal that is no interpolation stands for."""
+def plain_text(string: Node, piece: Node) -> str | None:
+    """What a piece of a string literal that is no interpolation stands for; None where its
+    bytes are no UTF-8."""
     if piece.type not in ("string_content", "escape_sequence", "escape_interpolation"):
         return ""
-    raw = text(piece).replace("\r\n", "\n")
+    try:
+        raw = (piece.text or b"").decode("utf-8").replace("\r\n", "\n")
+    except UnicodeDecodeError:
+        return None
     prefix = string_prefix(string)
     if "f" in prefix or "t" in prefix:
         raw = raw.replace("{{", "{").replace("}}", "}")
@@ -151,12 +155,16 @@ def plain_text(string: Node, piece: Node) -> str:
 
 
 def string_value(node: Node) -> str | None:
-    """The value of a plain string literal (no interpolation, no bytes); None for others."""
+    """The value of a plain string literal (no interpolation, no bytes, all of it UTF-8); None
+    for others."""
     if node.type == "concatenated_string":
-        parts = [string_value(child) for child in named(node)]
-        return None if None in parts else "".join(part for part in parts if part is not None)
+        return _joined([string_value(child) for child in named(node)])
     if node.type != "string" or not node.children:
         return None
     if "b" in string_prefix(node) or any(child.type == "interpolation" for child in node.children):
         return None
-    return "".join(plain_text(node, piece) for piece in node.children)
+    return _joined([plain_text(node, piece) for piece in node.children])
+
+
+def _joined(parts: list[str | None]) -> str | None:
+    return None if None in parts else "".join(part for part in parts if part is not None)
