@@ -274,3 +274,12 @@ def coalesce(spans: Sequence[tuple[int, int]], gap: int, longest: int) -> list[t
         else:
             joined.append((start, end))
     return joined
+
+
+def gap_for(spans: Sequence[tuple[int, int]], least: int, widest: int, longest: int, most: int) -> int:
+    """The gap to join spans over, so that at most ``most`` are left: ``least`` where that does,
+    ``widest`` where nothing does."""
+    joined = coalesce(spans, least, longest)
+    gaps = sorted(later[0] - earlier[1] for earlier, later in zip(joined, joined[1:], strict=False))
+    too_many = len(joined) - most
+    return least if too_many <= 0 else min(widest, gaps[too_many - 1])

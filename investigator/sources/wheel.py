@@ -29,8 +29,12 @@ from investigator.sources.transport import Credential, Transport
 
 TAIL = 512 * 1024
 """Bytes of the first request: vLLM's directory is about 350 KB, its RECORD 140 KB before it."""
-GAP = 32 * 1024
+GAP = 16 * 1024
 """Bytes between two members that are rather fetched along than skipped with another request."""
+WIDEST_GAP = 96 * 1024
+"""The same, where there would be more than ``REQUESTS`` otherwise."""
+REQUESTS = 22
+"""Ranged requests of one prefetch, as long as no gap gets wider than that."""
 LONGEST = 8 * 1024 * 1024
 """Bytes of one ranged request."""
 AT_ONCE = 4
@@ -116,7 +120,8 @@ class WheelTree:
         """The contents of these members; damaged ones are missing from the answer."""
         spans = [(m.start, min(m.limit, m.least_end + SLACK)) for m in members]
         contents: dict[str, bytes] = {}
-        for start, end, data in self._read_spans(range_zip.coalesce(spans, GAP, LONGEST)):
+        gap = range_zip.gap_for(spans, GAP, WIDEST_GAP, LONGEST, REQUESTS)
+        for start, end, data in self._read_spans(range_zip.coalesce(spans, gap, LONGEST)):
             for member in members:
                 if start <= member.start < end:
                     with suppress(IntegrityError, LimitError):

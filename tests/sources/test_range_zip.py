@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from investigator.errors import IntegrityError, InvestigateError, LimitError
 from investigator.sources import range_zip
-from investigator.sources.range_zip import coalesce, extract, find_directory, parse_directory
+from investigator.sources.range_zip import coalesce, extract, find_directory, gap_for, parse_directory
 from tests.support.wheels import incompressible
 
 END = b"PK\5\6"
@@ -288,3 +288,21 @@ def test_spans_that_lie_close_are_joined() -> None:
 
 def test_a_span_inside_another_changes_nothing() -> None:
     assert coalesce([(0, 50), (10, 20)], gap=0, longest=100) == [(0, 50)]
+
+
+@pytest.mark.parametrize(
+    ("most", "gap", "left"),
+    [
+        (4, 1, 4),  # few enough as they are
+        (3, 5, 3),  # the narrowest gap that leaves three
+        (2, 20, 2),
+        (1, 60, 2),  # the last gap of 100 is wider than any that is joined over
+    ],
+)
+def test_wider_gaps_are_joined_over_only_where_there_would_be_too_many(most: int, gap: int, left: int) -> None:
+    spans = [(0, 10), (15, 20), (40, 50), (150, 160)]
+
+    found = gap_for(spans, least=1, widest=60, longest=1000, most=most)
+
+    assert found == gap
+    assert len(coalesce(spans, found, 1000)) == left
