@@ -48,7 +48,9 @@ def functions(interp: Interpreter, module: Module) -> Iterator[FunctionValue]:
 
 def methods(interp: Interpreter, cls: ClassValue) -> Iterator[FunctionValue]:
     """The methods in a class's own body."""
-    for name in classes.own_definitions(cls):
+    for name, found in classes.own_definitions(cls).items():
+        if found.node.type != "function_definition":
+            continue  # what a field defaults to is not worth working out here
         value = classes.own_attribute(interp, cls, name)
         if isinstance(value, FunctionValue):
             yield value
