@@ -12,6 +12,7 @@ import struct
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from investigator.errors import IntegrityError, LimitError
 
@@ -280,6 +281,6 @@ def gap_for(spans: Sequence[tuple[int, int]], least: int, widest: int, longest: 
     """The gap to join spans over, so that at most ``most`` are left: ``least`` where that does,
     ``widest`` where nothing does."""
     joined = coalesce(spans, least, longest)
-    gaps = sorted(later[0] - earlier[1] for earlier, later in zip(joined, joined[1:], strict=False))
+    gaps = sorted(later[0] - earlier[1] for earlier, later in pairwise(joined))
     too_many = len(joined) - most
     return least if too_many <= 0 else min(widest, gaps[too_many - 1])

@@ -299,7 +299,7 @@ def test_a_span_inside_another_changes_nothing() -> None:
         (1, 60, 2),  # the last gap of 100 is wider than any that is joined over
     ],
 )
-def test_wider_gaps_are_joined_over_only_where_there_would_be_too_many(most: int, gap: int, left: int) -> None:
+def test_wider_gaps_are_joined_over_where_there_would_be_too_many(most: int, gap: int, left: int) -> None:
     spans = [(0, 10), (15, 20), (40, 50), (150, 160)]
 
     found = gap_for(spans, least=1, widest=60, longest=1000, most=most)
