@@ -9,9 +9,9 @@ from investigator.code.trace import Event, Happening
 from investigator.code.values import (
     BudgetSpent,
     FunctionValue,
+    Instance,
     Raised,
     Symbol,
-    Unknown,
     Value,
     find_unknown,
 )
@@ -135,7 +135,7 @@ def vocab_mapping(world: World, runner: Runner) -> Told:
     step = Step(stored.place, "the map of vocabularies is decided")
     if value is None:
         return Told(outcome=Known(False), steps=(step,))
-    if isinstance(value, Unknown) and "torch.nn.Parameter" in value.reason:
+    if isinstance(value, Instance):
         return Told(outcome=Known(True), steps=(step,))
     return Told(outcome=NotKnown(f"the map: {find_unknown(value)}"), steps=(step,))
 
