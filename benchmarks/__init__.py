@@ -1,0 +1,1 @@
+"""What an investigation costs, measured beside what else could be done; ``python -m benchmarks``."""
