@@ -1,16 +1,18 @@
 """Commands timed as the operating system counts them: wall, processor and peak memory of the whole tree."""
 
+import json
 import os
 import statistics
 import subprocess
 import sys
-import time
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PYTHON = sys.executable
+RELAY = Path(__file__).with_name("relay.py")
 COMPILED = {"PYTHONDONTWRITEBYTECODE": ""}
 """Byte code may be kept, as it is where a package is installed."""
 
@@ -23,45 +25,28 @@ class Sample:
     wall: float
     cpu: float
     peak: int
-    output: str
     code: int
+    output: str = ""
 
 
 def run(command: Sequence[str], env: Mapping[str, str] | None = None, check: Sequence[int] = (0,)) -> Sample:
     """Run a command once. Raises RuntimeError for an exit code that is not among ``check``."""
-    began = time.monotonic()
-    process = subprocess.Popen(
-        list(command),
-        cwd=ROOT,
-        env={**os.environ, **COMPILED, **(env or {})},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    output, errors = _drained(process)
-    _, status, usage = os.wait4(process.pid, 0)
-    code = process.returncode = os.waitstatus_to_exitcode(status)
-    if code not in check:
-        raise RuntimeError(f"{' '.join(command[:6])} ... exits with {code}: {errors[-400:]}")
-    scale = 1 if sys.platform == "darwin" else 1024
-    return Sample(
-        time.monotonic() - began, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * scale, output, code
-    )
-
-
-def _drained(process: "subprocess.Popen[str]") -> tuple[str, str]:
-    """Everything that the process writes, without waiting for it: ``wait4`` has to."""
-    import threading
-
-    assert process.stdout is not None
-    assert process.stderr is not None
-    said: list[str] = []
-    stderr = process.stderr
-    aside = threading.Thread(target=lambda: said.append(stderr.read()))
-    aside.start()
-    output = process.stdout.read()
-    aside.join()
-    return output, "".join(said)
+    with tempfile.TemporaryDirectory() as folder:
+        result = Path(folder) / "cost.json"
+        done = subprocess.run(
+            [PYTHON, "-I", str(RELAY), str(result), *command],
+            cwd=ROOT,
+            env={**os.environ, **COMPILED, **(env or {})},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if not result.exists():
+            raise RuntimeError(f"{command[0]} cannot be started: {done.stderr[-400:]}")
+        cost = json.loads(result.read_text(encoding="utf-8"))
+    if cost["code"] not in check:
+        raise RuntimeError(f"{' '.join(command[:6])} ... exits with {cost['code']}: {done.stderr[-400:]}")
+    return Sample(**cost, output=done.stdout)
 
 
 @dataclass(frozen=True)

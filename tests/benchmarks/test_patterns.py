@@ -1,10 +1,11 @@
 """What pattern matchers say, put into verdicts; and what a benchmark's figures are made of."""
 
 import sys
+from collections.abc import Callable
 
 import pytest
 
-from benchmarks.measure import beside, run
+from benchmarks.measure import Sample, beside, run
 from benchmarks.patterns import TOOLS, rule_ids, verdicts
 
 IDS = ["offset.v1.honoured", "offset.v1.broken", "offset.v2.broken", "drop.any.broken"]
@@ -70,10 +71,8 @@ def test_a_command_that_fails_is_told_of() -> None:
 
 
 def test_ratios_are_taken_round_by_round() -> None:
-    def made(seconds: float):
-        from benchmarks.measure import Sample
-
-        return lambda: Sample(seconds, seconds / 2, 1000, "", 0)
+    def made(seconds: float) -> Callable[[], Sample]:
+        return lambda: Sample(seconds, seconds / 2, 1000, 0)
 
     mine, other = beside(made(3.0), made(2.0), rounds=3)
 
