@@ -144,7 +144,8 @@ def _named_apart(
         tree = found.tree if isinstance(found, RecordedReference) else found
         called = tree.source.id
         if called in taken or called.startswith("pr-"):  # as the pull requests' sources are called
-            tree = RenamedTree(tree, next(f"{called}-{n}" for n in count(2) if f"{called}-{n}" not in taken))
+            fresh = next(f"{called}-{n}" for n in count(2) if f"{called}-{n}" not in taken)
+            tree = RenamedTree(tree, replace(tree.source, id=fresh))
         taken.add(tree.source.id)
         yield replace(found, tree=tree) if isinstance(found, RecordedReference) else tree
 

@@ -17,6 +17,7 @@ from investigator.sources.installation import open_installation
 from investigator.sources.interface import Tree
 from investigator.sources.package_index import PackageIndex
 from investigator.sources.pip_settings import PipSettings, read_pip_settings
+from investigator.sources.shadow import open_shadow
 from investigator.sources.store import Store
 from investigator.sources.transport import NetworkPolicy, Transport
 from investigator.sources.wheel import open_wheel
@@ -113,7 +114,8 @@ def open_engine(spec: EngineSpec, workspace: Workspace, package: str | None = No
         case EngineKind.RELEASE:
             return open_release(spec.name, spec.value, workspace)
         case EngineKind.PATH:
-            return open_folder(Path(spec.value), package or spec.name)
+            folder = user_path(spec.value)
+            return open_shadow(folder, package or spec.name) or open_folder(folder, package or spec.name)
         case EngineKind.GIT:
             return open_git(f"git:{spec.value}", workspace, id=spec.name, package=package or spec.name)
         case EngineKind.INSTALLED:

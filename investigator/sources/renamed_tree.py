@@ -1,23 +1,22 @@
-"""A tree under another source id, where two sources of one investigation are called alike."""
+"""A tree that is told of as another source: under a name of its own, or with a note."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from investigator.model import Source
 from investigator.sources.interface import Tree
 
 
 class RenamedTree:
-    """``base``, whose source has the id ``id``."""
+    """The files of ``base``, as ``source``."""
 
-    def __init__(self, base: Tree, id: str) -> None:
+    def __init__(self, base: Tree, source: Source) -> None:
         self._base = base
-        self._id = id
+        self._source = source
 
     @property
     def source(self) -> Source:
-        """The base's source under its new id."""
-        return replace(self._base.source, id=self._id)
+        """What it is told of as."""
+        return self._source
 
     def paths(self) -> Sequence[str]:
         """Every file's path, sorted."""
