@@ -29,7 +29,7 @@ def conditions_around(node: Node) -> Iterator[tuple[Node | None, bool]]:
     while current.parent is not None and current.parent.type not in _ENDS:
         parent = current.parent
         if parent.type in ("if_statement", "elif_clause"):
-            yield from _of_if(parent, current)
+            yield from of_if(parent, current)
         elif parent.type in _UNCERTAIN and not _belongs_to_if(parent):
             yield None, True
         current = parent
@@ -41,7 +41,7 @@ def _belongs_to_if(clause: Node) -> bool:
     return clause.type == "else_clause" and parent is not None and parent.type == "if_statement"
 
 
-def _of_if(parent: Node, current: Node) -> Iterator[tuple[Node, bool]]:
+def of_if(parent: Node, current: Node) -> Iterator[tuple[Node, bool]]:
     """The conditions between an ``if`` (or ``elif``) and one of its parts, and their sides."""
     if current == parent.child_by_field_name("consequence"):
         yield child(parent, "condition"), True

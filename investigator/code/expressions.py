@@ -104,7 +104,14 @@ def _attribute(interp: Interpreter, frame: Frame, node: Node) -> Value:
     chain = [node]
     while (inner := child(chain[-1], "object")).type == "attribute":
         chain.append(inner)
-    value = interp.evaluate(frame, inner)
+    if frame.scope.on_demand is not None and inner.type == "identifier":
+        value = frame.scope.on_demand(text(chain[-1]))
+        if value is not NotImplemented:
+            chain.pop()
+        else:
+            value = interp.evaluate(frame, inner)
+    else:
+        value = interp.evaluate(frame, inner)
     for each in reversed(chain):
         interp.step(frame, each)
         value = interp.attribute(frame, each, value, text(child(each, "attribute")))

@@ -147,7 +147,7 @@ class Interpreter:
         except SyntaxError as error:
             value = Unknown(str(error), frame.module.place(node))
         if isinstance(value, Unknown):
-            self.doubts += 1
+            self.doubts += node.type != "yield"  # what a generator is sent is taken to be None
             return single(value)
         return value
 
@@ -564,6 +564,9 @@ class Interpreter:
                 return cls
             value = classes.class_attribute(self, cls, name)
             if value is not NotImplemented:
+                own = self._made_attribute(owner, name, value)
+                if own is not NotImplemented and own is not ABSENT:
+                    return own
                 return classes.bind_attribute(self, frame, node, owner, value)
         if name == "__dict__":
             if owner.complete:
@@ -573,11 +576,22 @@ class Interpreter:
             with self.timeless():
                 value = owner.made_by(name)
             if value is not NotImplemented and value is not ABSENT:
-                owner.attributes[name] = value
                 return value
             if value is ABSENT:
                 return self._made_up(frame, node, owner, name, surely_missing=True)
         return self._made_up(frame, node, owner, name, surely_missing=owner.complete)
+
+    def _made_attribute(self, owner: Instance, name: str, on_class: Value) -> Value:
+        """What an object worked out on demand has itself of an attribute that its class has too."""
+        if owner.made_by is None or owner.cls is None:
+            return NotImplemented
+        if isinstance(on_class, FunctionValue) and classes.is_marked(on_class, "property"):
+            return NotImplemented
+        order = classes.mro(self, owner.cls)
+        if not any(isinstance(b, ClassValue) and name in self.assigned_attributes(b) for b in order):
+            return NotImplemented
+        with self.timeless():
+            return owner.made_by(name)
 
     def _made_up(
         self, frame: Frame, node: Node, owner: Instance, name: str, *, surely_missing: bool

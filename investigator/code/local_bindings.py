@@ -8,38 +8,48 @@ from tree_sitter import Node
 from investigator.code.program import imports
 from investigator.code.syntax import definition, descendants, named, text
 from investigator.code.syntax import field as child
+from investigator.code.types_and_methods import MUTATING
 
 _INNER = ("function_definition", "class_definition", "lambda")
+_PATTERNS = (
+    "pattern_list",
+    "tuple_pattern",
+    "list_pattern",
+    "list_splat_pattern",
+    "parenthesized_expression",
+)
 
 
 @dataclass(frozen=True)
 class LocalBindings:
-    """What a function binds, by name (``self.x`` counts as a name).
+    """What a function binds and changes, by name (``self.x`` counts as a name).
 
-    ``assigned``: assignments, in source order, augmented ones among them.
-    ``imported``: import statements, in source order, with the module and the name taken from it.
-    ``otherwise``: names bound by loops, contexts, ``:=`` and inner functions, whose value is
-    not followed.
+    ``events``: everything that binds the name, in source order: assignments, imports, inner
+    functions and classes, loops, contexts, ``:=``, ``del``.
+    ``assigned``: the assignments among them, augmented ones too.
+    ``changed``: what changes the object that the name stands for: ``x.append(...)``,
+    ``x[...] = ...``, ``del x[...]``, ``x.a = ...``; and calls that are handed it.
+    ``aliases``: names that are assigned straight from it.
+    ``shadowed``: comprehensions and lambdas in which it is a variable of theirs.
     ``parameters``: name -> annotation as written; ``first`` is the first one's name.
+    ``returns`` and ``calls``: its return statements and calls.
     """
 
+    events: dict[str, list[Node]]
     assigned: dict[str, list[Node]]
     imported: dict[str, list[tuple[Node, tuple[str, str | None]]]]
-    functions: dict[str, Node]
-    otherwise: frozenset[str]
+    changed: dict[str, list[Node]]
+    aliases: dict[str, list[str]]
+    shadowed: dict[str, list[Node]]
     parameters: dict[str, str]
     defaults: dict[str, Node]
     first: str
+    returns: list[Node]
+    calls: list[Node]
 
     def binds(self, name: str) -> bool:
         """Whether the function itself gives this name a meaning."""
-        return (
-            name in self.assigned
-            or name in self.imported
-            or name in self.functions
-            or name in self.otherwise
-            or name in self.parameters
-        )
+        return name in self.events or name in self.parameters or name in self.shadowed
 
 
 def own_nodes(body: Node, *types: str) -> Iterator[Node]:
@@ -55,59 +65,124 @@ def own_nodes(body: Node, *types: str) -> Iterator[Node]:
             stack.extend(reversed(current.named_children))
 
 
+_BINDING = (
+    "assignment",
+    "augmented_assignment",
+    "import_statement",
+    "import_from_statement",
+    "function_definition",
+    "class_definition",
+    "for_statement",
+    "as_pattern_target",
+    "named_expression",
+    "case_clause",
+    "delete_statement",
+)
+_SHADOWING = ("for_in_clause", "lambda")
+
+
 def local_bindings(function: Node, package: str) -> LocalBindings:
     """Read a function (or lambda) of a module that imports relative to ``package``."""
-    assigned: dict[str, list[Node]] = {}
-    imported: dict[str, list[tuple[Node, tuple[str, str | None]]]] = {}
-    functions: dict[str, Node] = {}
-    otherwise: set[str] = set()
-    for node in own_nodes(
-        child(function, "body"),
-        "assignment",
-        "augmented_assignment",
-        "import_statement",
-        "import_from_statement",
-        "function_definition",
-        "class_definition",
-        "for_statement",
-        "as_pattern_target",
-        "named_expression",
-        "for_in_clause",
-        "case_clause",
-        "delete_statement",
-    ):
-        match node.type:
-            case "assignment" | "augmented_assignment":
-                if node.child_by_field_name("right") is not None:
-                    for name in targets(node):
-                        assigned.setdefault(name, []).append(node)
-            case "import_statement" | "import_from_statement":
-                for local, origin in imports(node, package):
-                    imported.setdefault(local, []).append((node, origin))
-            case "function_definition":
-                name = text(child(node, "name"))
-                if name in functions:
-                    otherwise.add(name)
-                functions.setdefault(name, node)
-                otherwise.update(_bound_in_inner(node))
-            case "class_definition":
-                otherwise.add(text(child(node, "name")))
-            case "for_statement" | "for_in_clause":
-                otherwise.update(_all_names(child(node, "left")))
-            case "named_expression":
-                otherwise.add(text(child(node, "name")))
-            case _:
-                otherwise.update(_all_names(node))
     parameters = dict(parameters_of(function))
-    return LocalBindings(
-        assigned,
-        imported,
-        functions,
-        frozenset(otherwise),
-        parameters,
-        _defaults(function),
-        next(iter(parameters), "self"),
-    )
+    first = next(iter(parameters), "self")
+    made = LocalBindings({}, {}, {}, {}, {}, {}, parameters, _defaults(function), first, [], [])
+    body = child(function, "body")
+    for node in own_nodes(body, *_BINDING, *_SHADOWING, "call", "return_statement"):
+        if node == function:
+            continue
+        if node.type == "return_statement":
+            made.returns.append(node)
+        elif node.type == "call":
+            made.calls.append(node)
+            for name in _changed_by_call(node):
+                made.changed.setdefault(name, []).append(node)
+        elif node.type in _SHADOWING:
+            _shadow(made, node)
+        else:
+            _bind(made, node, package)
+    return made
+
+
+def _shadow(made: LocalBindings, node: Node) -> None:
+    if node.type == "lambda":
+        for name, _ in parameters_of(node):
+            made.shadowed.setdefault(name, []).append(node)
+    elif node.parent is not None:
+        for name in _plain_names(child(node, "left")):
+            made.shadowed.setdefault(name, []).append(node.parent)
+
+
+def _bind(made: LocalBindings, node: Node, package: str) -> None:
+    bound: list[str] = []
+    match node.type:
+        case "assignment" | "augmented_assignment":
+            if node.child_by_field_name("right") is not None:
+                bound = targets(node)
+                for name in bound:
+                    made.assigned.setdefault(name, []).append(node)
+                for name in _changed_by_target(child(node, "left")):
+                    made.changed.setdefault(name, []).append(node)
+                _alias(made, node)
+        case "import_statement" | "import_from_statement":
+            for name, origin in imports(node, package):
+                made.imported.setdefault(name, []).append((node, origin))
+                bound.append(name)
+        case "function_definition":
+            bound = [text(child(node, "name")), *_bound_in_inner(node)]
+        case "class_definition" | "named_expression":
+            bound = [text(child(node, "name"))]
+        case "for_statement":
+            bound = list(_all_names(child(node, "left")))
+        case "delete_statement":
+            bound = [text(part) for part in _deleted(node) if part.type in ("identifier", "attribute")]
+            for part in _deleted(node):
+                for name in _changed_by_target(part):
+                    made.changed.setdefault(name, []).append(node)
+        case _:
+            bound = list(_all_names(node))
+    for name in bound:
+        made.events.setdefault(name, []).append(node)
+
+
+def _alias(made: LocalBindings, node: Node) -> None:
+    """``y = x``, ``self.y = x``, ``y = [x, ...]``: what is done to ``y`` may be done to ``x``."""
+    right = child(node, "right")
+    sources = [right, *(named(right) if right.type in ("list", "tuple", "expression_list") else ())]
+    for source in sources:
+        if source.type in ("identifier", "attribute"):
+            made.aliases.setdefault(text(source), []).extend(targets(node))
+
+
+def _deleted(node: Node) -> Iterator[Node]:
+    for target in named(node):
+        yield from named(target) if target.type in ("expression_list", "tuple", "list") else (target,)
+
+
+def _changed_by_call(node: Node) -> Iterator[str]:
+    """The names whose objects a call may change: a method's own, and what it is handed."""
+    function = child(node, "function")
+    if function.type == "attribute" and text(child(function, "attribute")) in MUTATING:
+        yield text(child(function, "object"))
+    arguments = child(node, "arguments")
+    if arguments.type != "argument_list":
+        return
+    for argument in named(arguments):
+        value = child(argument, "value") if argument.type == "keyword_argument" else argument
+        if value.type in ("identifier", "attribute"):
+            yield text(value)
+
+
+def _changed_by_target(target: Node) -> Iterator[str]:
+    """``x`` for the targets ``x[...]`` and ``x.a``."""
+    for part in (target, *(named(target) if target.type in _PATTERNS else ())):
+        if part.type == "subscript":
+            yield text(child(part, "value"))
+        elif part.type == "attribute":
+            yield text(child(part, "object"))
+
+
+def _plain_names(target: Node) -> Iterator[str]:
+    return (text(part) for part in descendants(target, "identifier"))
 
 
 def _all_names(node: Node) -> Iterator[str]:
@@ -124,12 +199,15 @@ def _bound_in_inner(function: Node) -> Iterator[str]:
 
 def targets(assignment: Node) -> list[str]:
     """The names and attributes that an assignment binds, as written."""
-    left = child(assignment, "left")
-    if left.type in ("identifier", "attribute"):
-        return [text(left)]
-    if left.type in ("pattern_list", "tuple_pattern", "list_pattern"):
-        return [text(part) for part in named(left)]
-    return []
+    found: list[str] = []
+    stack = [child(assignment, "left")]
+    while stack:
+        left = stack.pop()
+        if left.type in ("identifier", "attribute"):
+            found.append(text(left))
+        elif left.type in _PATTERNS:
+            stack.extend(reversed(named(left)))
+    return found
 
 
 def parameters_of(function: Node) -> Iterator[tuple[str, str]]:

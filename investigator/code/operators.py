@@ -223,6 +223,8 @@ def unary(interp: Interpreter, frame: Frame, node: Node, sign: str, value: Value
         method = classes.class_attribute(interp, value.cls, name)
         if isinstance(method, FunctionValue):
             return interp.call(frame, node, method, (value,), {})
+        if method is NotImplemented and not classes.has_external_base(interp, value.cls):
+            raise interp.fail("TypeError", f"bad operand type for unary {sign}", frame, node)
     if isinstance(value, _PLAIN) and sign in _UNARY:
         with interp.host_errors(frame, node):
             return _UNARY[sign](value)
