@@ -28,7 +28,8 @@ class Counted(TextTree):
 
 
 def program() -> tuple[Program, Counted, list[str]]:
-    tree, searches = Counted(source(), TEXTS), []
+    tree = Counted(source(), TEXTS)
+    searches: list[str] = []
     return Program(tree, on_full_search=searches.append), tree, searches
 
 

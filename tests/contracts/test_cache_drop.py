@@ -36,7 +36,7 @@ from tests.support.miniature_vllm import checkpoint
     ],
     ids=lambda value: "-".join(value.values()) if isinstance(value, dict) else None,
 )
-def test_which_groups_drop_a_block(shapes, verdict, why) -> None:
+def test_which_groups_drop_a_block(shapes: dict[str, str], verdict: Verdict, why: str) -> None:
     found = mini.finding("cache-drop", None, **shapes)
 
     assert (found.verdict, found.why) == (verdict, why)
@@ -84,8 +84,8 @@ def test_a_predicate_hidden_behind_a_switch() -> None:
         mini.SPECULATIVE_FILE: files[mini.SPECULATIVE_FILE].replace("bool = False", "bool = True"),
     }
 
-    assert mini.finding("cache-drop", None, files=mini.tree_of(files)).verdict is Verdict.BROKEN
-    assert mini.finding("cache-drop", None, files=mini.tree_of(switched)).verdict is Verdict.HONOURED
+    assert mini.finding_on(mini.tree_of(files), "cache-drop", None).verdict is Verdict.BROKEN
+    assert mini.finding_on(mini.tree_of(switched), "cache-drop", None).verdict is Verdict.HONOURED
 
 
 def test_a_method_that_the_rule_fits_needs_no_promise() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from investigator.contracts.config_coverage import CONTRACT, set_keys
 from investigator.contracts.contract import Sides, judge
-from investigator.model import Answer, Known, NotKnown, Role, Runner, Verdict
+from investigator.model import Answer, Json, Known, NotKnown, Role, Runner, Verdict
 from tests.support import mini_vllm as mini
 from tests.support.miniature_vllm import all_full, checkpoint
 
@@ -30,7 +30,7 @@ USERS = "block_size is not read: holds as long as num_speculative_tokens is set 
     ],
     ids=lambda value: "-".join(value.values()) if isinstance(value, dict) else None,
 )
-def test_keys_on_the_drafters_path(shapes, verdict, why) -> None:
+def test_keys_on_the_drafters_path(shapes: dict[str, str], verdict: Verdict, why: str) -> None:
     found = mini.finding("config-coverage", Runner.V1, **shapes)
 
     assert (found.verdict, found.why) == (verdict, why)
@@ -53,7 +53,7 @@ def test_a_draft_model_that_cannot_be_built_leaves_it_open() -> None:
     registry = "vllm/model_executor/models/registry.py"
     files[registry] = files[registry].replace("DFlashDraftModel", "OtherDraftModel")
 
-    found = mini.finding("config-coverage", Runner.V1, files=mini.tree_of(files))
+    found = mini.finding_on(mini.tree_of(files), "config-coverage", Runner.V1)
 
     assert found.verdict is Verdict.UNKNOWN
 
@@ -61,7 +61,7 @@ def test_a_draft_model_that_cannot_be_built_leaves_it_open() -> None:
 # -- the comparison alone ---------------------------------------------------------------
 
 
-def compared(reference: list[str], engine: list[str], **draft: object) -> tuple[Verdict, str]:
+def compared(reference: list[str], engine: list[str], **draft: Json) -> tuple[Verdict, str]:
     def answer(role: Role, keys: list[str]) -> Answer:
         return Answer(
             contract=CONTRACT.id, role=role, agent=role.value, source=role.value, outcome=Known(keys)
@@ -95,7 +95,7 @@ def test_every_key_read() -> None:
         (["dflash_config"], {}),  # the box, not what is in it
     ],
 )
-def test_keys_that_nobody_misses(reference: list[str], draft: dict[str, object]) -> None:
+def test_keys_that_nobody_misses(reference: list[str], draft: dict[str, Json]) -> None:
     assert compared(reference, [], **draft)[0] is Verdict.HONOURED
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from investigator.checkpoint import Checkpoint
 from investigator.contracts.embedding_scale import CONTRACT
 from investigator.model import Known, Runner, Verdict
 from tests.support import mini_vllm as mini
@@ -33,7 +34,7 @@ MONOTONE = " (monotone: greedy drafts stay as they are, sampled ones change)"
     ],
     ids=["scale", "scale-read", "cap", "cap-read", "one-of-two", "neither", "none", "neutral"],
 )
-def test_what_is_set_is_read(case, scales, verdict, why) -> None:
+def test_what_is_set_is_read(case: Checkpoint | None, scales: str, verdict: Verdict, why: str) -> None:
     found = mini.finding("embedding-scale", Runner.V1, case, scales=scales)
 
     assert (found.verdict, found.why) == (verdict, why)
@@ -52,7 +53,7 @@ def test_a_draft_model_that_cannot_be_built_leaves_it_open() -> None:
     registry = "vllm/model_executor/models/registry.py"
     files[registry] = files[registry].replace("DFlashDraftModel", "OtherDraftModel")
 
-    found = mini.finding("embedding-scale", Runner.V1, SCALED, files=mini.tree_of(files))
+    found = mini.finding_on(mini.tree_of(files), "embedding-scale", Runner.V1, SCALED)
 
     assert found.verdict is Verdict.UNKNOWN
 

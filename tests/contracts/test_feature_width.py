@@ -22,7 +22,7 @@ from tests.support.miniature_vllm import checkpoint
     ],
     ids=["taps", "one-more", "no-streams"],
 )
-def test_what_the_projection_expects_and_gets(shapes, verdict, why) -> None:
+def test_what_the_projection_expects_and_gets(shapes: dict[str, str], verdict: Verdict, why: str) -> None:
     found = mini.finding("feature-width", Runner.V1, **shapes)
 
     assert (found.verdict, found.why) == (verdict, why)

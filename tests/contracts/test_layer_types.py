@@ -18,7 +18,7 @@ from tests.support.miniature_vllm import all_full, checkpoint
         ("every-layer", Verdict.BROKEN, "layers [2] get another window than they were trained with"),
     ],
 )
-def test_each_layer_gets_its_window_or_does_not(window, verdict, why) -> None:
+def test_each_layer_gets_its_window_or_does_not(window: str, verdict: Verdict, why: str) -> None:
     found = mini.finding("layer-types", Runner.V1, window=window)
 
     assert (found.verdict, found.why) == (verdict, why)
@@ -48,7 +48,7 @@ def test_a_full_layer_may_inherit_the_targets_own_window() -> None:
     )
     files[mini.DRAFT_FILE] += "\n\nclass Slid:\n    sliding_window = 4\n"
 
-    found = mini.finding("layer-types", Runner.V1, files=mini.tree_of(files))
+    found = mini.finding_on(mini.tree_of(files), "layer-types", Runner.V1)
 
     assert (found.verdict, found.why) == (
         Verdict.BROKEN,

@@ -2,6 +2,7 @@
 
 import pytest
 
+from investigator.checkpoint import Checkpoint
 from investigator.contracts.mask_token import CONTRACT
 from investigator.model import Known, NotKnown, Runner, Verdict
 from tests.support import mini_vllm as mini
@@ -29,14 +30,14 @@ TOKEN_9, TOKEN_0 = "the engine fills them with token 9", "the engine fills them 
     ],
     ids=["nested", "either", "top-level", "top-level-unread", "read-and-dropped"],
 )
-def test_where_the_token_comes_from(case, mask, verdict, why) -> None:
+def test_where_the_token_comes_from(case: Checkpoint | None, mask: str, verdict: Verdict, why: str) -> None:
     found = mini.finding("mask-token", Runner.V1, case, mask=mask)
 
     assert (found.verdict, found.why) == (verdict, why)
 
 
 @pytest.mark.parametrize("case", [None, TOP_LEVEL])
-def test_the_second_runner_has_its_own_helper(case) -> None:
+def test_the_second_runner_has_its_own_helper(case: Checkpoint | None) -> None:
     found = mini.finding("mask-token", Runner.V2, case, mask="fixed")
 
     assert (found.verdict, found.why) == (Verdict.HONOURED, TOKEN_9)
@@ -53,7 +54,7 @@ def test_an_engine_that_reads_no_such_key_is_unknown() -> None:
     files = mini.texts()
     del files[mini.PROPOSER_FILE]
 
-    found = mini.finding("mask-token", Runner.V1, files=mini.tree_of(files))
+    found = mini.finding_on(mini.tree_of(files), "mask-token", Runner.V1)
 
     assert (found.verdict, found.why) == (
         Verdict.UNKNOWN,

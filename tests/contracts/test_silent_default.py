@@ -24,7 +24,7 @@ PIN = "pin them with dflash_config.target_layer_ids (or eagle_aux_hidden_state_l
         ),
     ],
 )
-def test_a_guess_is_as_good_as_it_is_loud(guess, verdict, why) -> None:
+def test_a_guess_is_as_good_as_it_is_loud(guess: str, verdict: Verdict, why: str) -> None:
     found = mini.finding("silent-default", Runner.V1, WITHOUT, guess=guess)
 
     assert (found.verdict, found.why) == (verdict, why)
@@ -55,7 +55,7 @@ def test_a_guess_that_cannot_be_followed_is_unknown() -> None:
         "count = len(self.model.layers)", "count = self.measured_depth()"
     )
 
-    found = mini.finding("silent-default", Runner.V1, WITHOUT, files=mini.tree_of(files))
+    found = mini.finding_on(mini.tree_of(files), "silent-default", Runner.V1, WITHOUT)
 
     assert found.verdict is Verdict.UNKNOWN
 

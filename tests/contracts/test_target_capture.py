@@ -2,6 +2,7 @@
 
 import pytest
 
+from investigator.checkpoint import Checkpoint
 from investigator.model import Runner, Verdict
 from tests.support import mini_vllm as mini
 from tests.support.miniature_vllm import checkpoint
@@ -26,7 +27,7 @@ EVERY = "the target's class captures every layer that is asked for"
     ],
     ids=["inner", "last", "inner-only", "last-missed"],
 )
-def test_each_wanted_layer(case, capture, verdict, why) -> None:
+def test_each_wanted_layer(case: Checkpoint | None, capture: str, verdict: Verdict, why: str) -> None:
     found = mini.finding("target-capture", Runner.V1, case, capture=capture)
 
     assert (found.verdict, found.why) == (verdict, why)
@@ -52,7 +53,7 @@ def test_a_target_that_is_not_known_leaves_it_open() -> None:
     registry = "vllm/model_executor/models/registry.py"
     files[registry] = files[registry].replace("MiniTargetForCausalLM", "OtherForCausalLM")
 
-    found = mini.finding("target-capture", Runner.V1, files=mini.tree_of(files))
+    found = mini.finding_on(mini.tree_of(files), "target-capture", Runner.V1)
 
     assert found.verdict is Verdict.UNKNOWN
     assert "no model class for the target's architecture ['MiniTargetForCausalLM']" in found.why

@@ -4,7 +4,7 @@ import pytest
 
 from investigator.contracts.contract import Sides, judge
 from investigator.contracts.target_layer_offset import CONTRACT
-from investigator.model import Answer, Known, NotKnown, Refused, Role, Runner, Unsupported, Verdict
+from investigator.model import Answer, Known, NotKnown, Outcome, Refused, Role, Runner, Unsupported, Verdict
 from tests.support import mini_vllm as mini
 from tests.support.miniature_vllm import checkpoint
 
@@ -27,7 +27,7 @@ EAGLE = {"eagle_aux_hidden_state_layer_ids": [1, 3]}
     ],
     ids=lambda value: "-".join(value.values()) if isinstance(value, dict) else None,
 )
-def test_from_the_key_to_the_captured_stream(shapes, verdict, why) -> None:
+def test_from_the_key_to_the_captured_stream(shapes: dict[str, str], verdict: Verdict, why: str) -> None:
     found = mini.finding("target-layer-offset", Runner.V1, **shapes)
 
     assert (found.verdict, found.why) == (verdict, why)
@@ -115,11 +115,11 @@ def test_a_checkpoint_without_ids_leaves_it_open() -> None:
 # -- the comparison alone ---------------------------------------------------------------
 
 
-def compared(reference: list[int], engine: object) -> tuple[Verdict, str]:
-    def answer(role: Role, outcome: object) -> Answer:
+def compared(reference: list[int], engine: Outcome | list[int]) -> tuple[Verdict, str]:
+    def answer(role: Role, outcome: Outcome) -> Answer:
         return Answer(contract=CONTRACT.id, role=role, agent=role.value, source=role.value, outcome=outcome)
 
-    outcome = Known(engine) if isinstance(engine, list) else engine
+    outcome: Outcome = Known(engine) if isinstance(engine, list) else engine
     sides = Sides(
         checkpoint=None,
         references=(answer(Role.REFERENCE, Known(reference)),),
@@ -145,7 +145,7 @@ def compared(reference: list[int], engine: object) -> tuple[Verdict, str]:
     ],
     ids=str,
 )
-def test_answers_side_by_side(engine, verdict, why) -> None:
+def test_answers_side_by_side(engine: Outcome | list[int], verdict: Verdict, why: str) -> None:
     assert compared([2, 4], engine) == (verdict, why)
 
 
@@ -179,4 +179,4 @@ def test_what_the_targets_setter_makes_of_the_numbers(keeps: str, why: str) -> N
         "aux_hidden_state_layers = layers", f"aux_hidden_state_layers = {keeps}"
     )
 
-    assert mini.finding("target-layer-offset", Runner.V1, files=mini.tree_of(files)).why == why
+    assert mini.finding_on(mini.tree_of(files), "target-layer-offset", Runner.V1).why == why

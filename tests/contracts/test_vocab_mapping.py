@@ -2,6 +2,7 @@
 
 import pytest
 
+from investigator.checkpoint import Checkpoint
 from investigator.contracts.vocab_mapping import CONTRACT
 from investigator.model import Known, Runner, Verdict
 from tests.support import mini_vllm as mini
@@ -22,7 +23,9 @@ SAME = checkpoint(draft_vocab_size=64)
     ],
     ids=["none", "same-size", "smaller", "smaller-always", "padded"],
 )
-def test_a_map_when_there_is_one_to_make(case, mapping, verdict, why) -> None:
+def test_a_map_when_there_is_one_to_make(
+    case: Checkpoint | None, mapping: str, verdict: Verdict, why: str
+) -> None:
     found = mini.finding("vocab-mapping", Runner.V1, case, mapping=mapping)
 
     assert (found.verdict, found.why) == (verdict, why)
@@ -42,7 +45,7 @@ def test_a_draft_model_that_decides_nothing_leaves_it_open() -> None:
     files = mini.texts()
     files[mini.DRAFT_FILE] = files[mini.DRAFT_FILE].replace("draft_id_to_target_id", "table")
 
-    found = mini.finding("vocab-mapping", Runner.V1, files=mini.tree_of(files))
+    found = mini.finding_on(mini.tree_of(files), "vocab-mapping", Runner.V1)
 
     assert found.verdict is Verdict.UNKNOWN
 

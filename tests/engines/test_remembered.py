@@ -1,6 +1,6 @@
 """Answers are kept with the files they rest on, and asked for again when one of those changes."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -125,7 +125,7 @@ def test_after_a_full_search_any_python_file_counts_and_no_other_does() -> None:
     ],
     ids=["another checkpoint", "another environment"],
 )
-def test_another_case_is_asked_anew(changed) -> None:
+def test_another_case_is_asked_anew(changed: Callable[[Shelf], Memory]) -> None:
     shelf, engine = Shelf(), Engine(tree(a="one"))
     memory(shelf).of(engine.tree).told("offset/v1", engine)
 

@@ -203,7 +203,9 @@ KNOWN = releases("0.19.1", "0.20.0", "0.20.1rc1", "0.20.1", "0.21.0")
         ("0.20.5", "9", ["0.21.0"]),
     ],
 )
-def test_final_releases_between_two_versions(first, last, expected) -> None:
+def test_final_releases_between_two_versions(
+    first: str | None, last: str | None, expected: list[str]
+) -> None:
     assert [r.version for r in chosen(KNOWN, first, last)] == expected
 
 
@@ -223,7 +225,9 @@ def test_final_releases_between_two_versions(first, last, expected) -> None:
         (KNOWN, None, "v..1", "'v..1' is not a version", "write it like 0.20.1"),
     ],
 )
-def test_a_range_without_releases_is_told_of(known, first, last, message, advice) -> None:
+def test_a_range_without_releases_is_told_of(
+    known: list[Release], first: str | None, last: str | None, message: str, advice: str
+) -> None:
     with pytest.raises(UsageError, match=message) as caught:
         chosen(known, first, last)
     assert caught.value.advice.startswith(advice)

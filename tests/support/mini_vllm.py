@@ -765,22 +765,24 @@ def engine(
 
 
 def told(
-    contract: str, runner: Runner | None = Runner.V1, case: Checkpoint | None = None, **shapes: str
+    contract: str, runner: Runner | None = Runner.V1, case: Checkpoint | None = None, /, **shapes: str
 ) -> Told:
     """What a miniature answers to one question."""
     return engine(tree(**shapes), case).ask(contract, runner)
 
 
 def finding(
-    contract: str,
-    runner: Runner | None = Runner.V1,
-    case: Checkpoint | None = None,
-    files: TextTree | None = None,
-    **shapes: str,
+    contract: str, runner: Runner | None = Runner.V1, case: Checkpoint | None = None, /, **shapes: str
 ) -> Finding:
     """The verdict on a miniature: its answer, the checkpoint's and the miniature reference's, joined."""
+    return finding_on(tree(**shapes), contract, runner, case)
+
+
+def finding_on(
+    files: TextTree, contract: str, runner: Runner | None = Runner.V1, case: Checkpoint | None = None
+) -> Finding:
+    """The verdict on these files."""
     case = case or pair.checkpoint()
-    files = files or tree(**shapes)
     answer = engine(files, case).ask(contract, runner)
     found = synthesize(
         [

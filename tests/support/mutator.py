@@ -73,7 +73,7 @@ def _reimported(path: str, source: bytes, moved: Mapping[str, str]) -> bytes:
                     edits += _uses(root, text(target), moved[text(target)])
     for node in descendants(root, "string"):
         value = _literal(node)
-        if value in moved:
+        if value is not None and value in moved:
             edits.append(_put(node, repr(moved[value])))
     return edited(source, edits)
 
