@@ -127,7 +127,7 @@ def notes(timeline: Timeline) -> list[str]:
 
 
 def _legend() -> str:
-    return " · ".join(f"{symbol} {verdict.value}" for verdict, symbol in SYMBOLS.items())
+    return ", ".join(f"{symbol} {verdict.value}" for verdict, symbol in SYMBOLS.items())
 
 
 def _heading(row: ReleaseRow) -> str:

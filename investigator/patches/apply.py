@@ -7,6 +7,7 @@ its place. What fails before that changes nothing; what fails during it is taken
 what cannot be taken back at once (the machine stops) by the next apply or revert.
 """
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -84,7 +85,7 @@ def _finish(drawer: Drawer) -> None:
         return
     raise PatchError(
         f"{drawer.root} is patched already ({', '.join(receipt.patches)})",
-        "take that back first: investigate revert",
+        f"take that back first: investigate revert --from {shlex.quote(str(drawer.root))}",
     )
 
 

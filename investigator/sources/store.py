@@ -53,7 +53,12 @@ class Record:
 
 
 def default_root() -> Path:
-    """The user's cache folder for this program; one that cannot be made for a user without a home."""
+    """The cache folder that ``INVESTIGATE_CACHE_DIR`` names, or the user's for this program.
+
+    One that cannot be made for a user without a home.
+    """
+    if named := os.environ.get("INVESTIGATE_CACHE_DIR"):
+        return Path(named)
     import platformdirs
 
     try:

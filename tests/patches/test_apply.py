@@ -185,8 +185,9 @@ def test_a_patch_that_adds_a_file_is_for_a_checkout(root: Path) -> None:
 def test_on_top_of_a_patched_tree_is_refused(root: Path) -> None:
     apply(root, "vllm", patches())
     after = state(root)
-    with pytest.raises(PatchError, match="is patched already"):
+    with pytest.raises(PatchError, match="is patched already") as caught:
         apply(root, "vllm", patches())
+    assert caught.value.advice == f"take that back first: investigate revert --from {root}"
     assert state(root) == after
 
 

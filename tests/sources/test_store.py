@@ -213,3 +213,12 @@ def test_a_user_without_a_home_keeps_nothing_on_disk(
 
     assert store.record("answers", "key") == 1
     assert ["nothing is kept" in str(event.details["error"]) for event in events] == [True]
+
+
+def test_the_environment_names_the_cache_for_programs_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("INVESTIGATE_CACHE_DIR", str(tmp_path / "named"))
+
+    assert Store.open().root == tmp_path / "named"
+    assert Store.open(tmp_path / "given").root == tmp_path / "given"
