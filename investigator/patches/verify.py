@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from investigator.code.syntax import parse
 from investigator.model import PatchProof, Runner, Verdict
@@ -57,6 +58,7 @@ def try_patch(patch: bytes, before: Mapping[str, bytes], after: Mapping[str, byt
     return Trial(applies=True, reverses=True, parses=True)
 
 
+@lru_cache(maxsize=64)
 def _errors(path: str, content: bytes) -> int:
     """How many places of a file the parser could not make sense of."""
     stack = [parse(path, content).root]
