@@ -1,5 +1,6 @@
 """The reference agent: what its references are called, beside everything else in the report."""
 
+from importlib.resources import files
 from pathlib import Path
 
 import anyio
@@ -9,7 +10,10 @@ from investigator.agents.interface import AgentContext, AgentResult, Promised
 from investigator.agents.reference import ReferenceAgent
 from investigator.case import Case, EngineSpec, RepoSpec
 from investigator.checkpoint import Checkpoint
-from investigator.errors import UsageError
+from investigator.errors import SourceError, UsageError
+from investigator.model import Known, NotChecked, Origin, Role
+from investigator.references.reading import QUESTIONS
+from investigator.references.recorded import RecordedReference, read_recorded
 from investigator.sources.store import Store
 from investigator.sources.text_tree import TextTree
 from tests.support.builders import source
@@ -98,3 +102,114 @@ def test_without_any_reference_the_first_error_is_told(store: Store) -> None:
     )
     with pytest.raises(UsageError, match="no one==1"):
         anyio.run(agent.run, context)
+
+
+# -- what the references say, and where they differ ---------------------------------------
+
+CAUSAL_NOWHERE = MODEL.replace('self.is_causal = kind == "sliding_attention"', "self.is_causal = False")
+
+
+def reference(id: str, model: str = MODEL, features: str = PICKER) -> TextTree:
+    return TextTree(
+        source(id, name=id), {"drafter/features.py": features.encode(), "drafter/model.py": model.encode()}
+    )
+
+
+def test_each_question_goes_to_each_reference(store: Store) -> None:
+    result = run(store, {"dflash==0.1.0": reference("dflash"), "github:o/ddtree": reference("ddtree")})
+
+    offsets = {a.source: a.outcome for a in result.answers if a.contract == "target-layer-offset"}
+    assert offsets == {"dflash": Known([2, 4]), "ddtree": Known([2, 4])}
+    assert {a.role for a in result.answers} == {Role.REFERENCE}
+    assert {a.contract for a in result.answers} == set(QUESTIONS)
+    assert (result.missing, result.not_checked) == (None, ())
+
+
+def test_where_two_references_differ_it_is_told_once_for_each_contract(store: Store) -> None:
+    result = run(
+        store, {"dflash==0.1.0": reference("dflash"), "github:o/ddtree": reference("ddtree", CAUSAL_NOWHERE)}
+    )
+
+    assert result.not_checked == (
+        NotChecked(
+            what="in-block-causality: the references differ",
+            why="dflash and ddtree train differently here; the verdict rests on dflash",
+        ),
+    )
+
+
+def test_a_reference_that_does_not_know_differs_from_none(store: Store) -> None:
+    result = run(
+        store, {"dflash==0.1.0": reference("dflash"), "github:o/ddtree": reference("ddtree", features="")}
+    )
+
+    assert result.not_checked == ()
+
+
+def visit(store: Store, trees: dict[str, TextTree], recorded: RecordedReference | None) -> AgentResult:
+    """References, some of which cannot be reached; what is recorded of DDTree, if anything."""
+
+    def open_reference(name: str) -> TextTree:
+        if name not in trees:
+            raise SourceError(f"{name} cannot be reached", "is the network there?")
+        return trees[name]
+
+    async def main() -> AgentResult:
+        promised: Promised[Checkpoint] = Promised("checkpoint")
+        promised.keep(checkpoint())
+        context = AgentContext(
+            case=Case(
+                engine=EngineSpec.parse("vllm==0.20.1"),
+                draft=RepoSpec.parse("some/drafter"),
+                references=("dflash==0.1.0", "github:liranringel/ddtree"),
+            ),
+            checkpoint=promised,
+            engine=Promised("engine"),
+            emit=lambda event: None,
+            name="reference",
+        )
+        agent = ReferenceAgent(
+            open_reference, lambda name: recorded if name.startswith("github:") else None, store
+        )
+        return await agent.run(context)
+
+    return anyio.run(main)
+
+
+def ddtree() -> RecordedReference:
+    record = files("investigator.fixtures") / "references" / "liranringel__ddtree.json"
+    return read_recorded(record.read_bytes(), "ddtree.json")
+
+
+def test_a_reference_out_of_reach_is_answered_for_by_what_is_recorded(store: Store) -> None:
+    result = visit(store, {"dflash==0.1.0": reference("dflash")}, ddtree())
+
+    assert [(s.id, s.origin) for s in result.sources] == [
+        ("dflash", Origin.LIVE),
+        ("ddtree", Origin.SNAPSHOT),
+    ]
+    offsets = {a.source: a.outcome for a in result.answers if a.contract == "target-layer-offset"}
+    assert offsets == {"dflash": Known([2, 4]), "ddtree": Known([2, 4])}
+    assert result.missing is None
+
+
+def test_one_out_of_reach_with_nothing_recorded_leaves_the_other_alone(store: Store) -> None:
+    result = visit(store, {"dflash==0.1.0": reference("dflash")}, None)
+
+    assert {a.source for a in result.answers} == {"dflash"}
+    assert result.missing == "github:liranringel/ddtree: github:liranringel/ddtree cannot be reached"
+    [left_out] = result.not_checked
+    assert left_out.what == "reference github:liranringel/ddtree"
+    assert "is the network there?" in left_out.why
+
+
+def test_a_second_run_follows_no_code(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    trees = {"dflash==0.1.0": reference("dflash")}
+    first = run(store, trees)
+
+    def never(*arguments: object) -> None:
+        raise AssertionError("a question was asked again")
+
+    monkeypatch.setattr("investigator.agents.reference.Program", never)
+
+    assert run(store, trees).answers == first.answers
