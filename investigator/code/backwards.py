@@ -134,7 +134,11 @@ def _attribute_here(
         return NotImplemented
     events = [node for node in local.events[name] if _bound_by(node) <= position]
     weighed = weigh(
-        interp, frame, events, lambda there, node: binding(interp, frame, there, node, name, position)
+        interp,
+        frame,
+        events,
+        lambda there, node: binding(interp, frame, there, node, name, position),
+        position=position,
     )
     because = Unknown(
         f"{name} is set under an undecided condition", frame.module.place(_function(frame).node)
@@ -162,7 +166,11 @@ def _variable(interp: Interpreter, frame: Frame, local: LocalBindings, name: str
     place = frame.module.place(frame.function.node)
     events = [node for node in local.events[name] if _bound_by(node) <= position]
     weighed = weigh(
-        interp, frame, events, lambda there, node: binding(interp, frame, there, node, name, position)
+        interp,
+        frame,
+        events,
+        lambda there, node: binding(interp, frame, there, node, name, position),
+        position=position,
     )
     if name in local.parameters:
         before = _parameter(frame.function, local, given_of(frame), name)
@@ -204,18 +212,20 @@ def weigh(
     nodes: Sequence[Node],
     value_of: Callable[[Frame, Node], Weighed],
     leaving: Sequence[Node] = (),
+    position: int | None = None,
 ) -> Weighed:
     """What the last of some statements of the frame's function that is reached gives; a join
     when that is undecided.
 
     ``leaving``: return statements; past one that is reached no statement counts.
+    ``position``: the place that asks, which control has come to; None: the function's end.
     """
     value: Value = NotImplemented
     ways: list[Way] = []
     since = 0
     for node in reversed(nodes):
         there = seen_from(interp, frame, node)
-        conditions = undecided(interp, there, node)
+        conditions = undecided(interp, there, node, position)
         if conditions is None:
             continue
         exits = _exits_above(interp, frame, leaving, node)
@@ -257,14 +267,19 @@ def _exits_above(interp: Interpreter, frame: Frame, leaving: Sequence[Node], nod
     return frozenset(exits)
 
 
-def undecided(interp: Interpreter, frame: Frame, node: Node) -> Way | None:
+def undecided(interp: Interpreter, frame: Frame, node: Node, position: int | None = None) -> Way | None:
     """The conditions around a node that are not decided, with the side it stands on; None when
-    one of the others does not hold. A handler's or a case's is never decided."""
+    one of the others does not hold. A handler's or a case's is never decided.
+
+    ``position``: a place that control has come to: what stands around it too holds.
+    """
     around: list[tuple[Node, bool]] = []
     current = node
     while current.parent is not None and current.type not in ("function_definition", "lambda"):
         parent = current.parent
-        if parent.type in ("if_statement", "elif_clause"):
+        if position is not None and _spans(current, position):
+            pass
+        elif parent.type in ("if_statement", "elif_clause"):
             around.extend(reversed(list(of_if(parent, current))))
         elif parent.type in _HANDLERS:
             around.append((parent, True))

@@ -275,7 +275,7 @@ class _Making:
             return Weighed(Unknown(f"{called} may set {name}", function.module.place(node)))
 
         leaving = local.returns if limit is None else ()
-        weighed = weigh(interp, frame, nodes, value_of, leaving)
+        weighed = weigh(interp, frame, nodes, value_of, leaving, limit)
         if weighed.value is NotImplemented:
             return weighed
         value = changed_since(interp, frame, target, weighed.value, weighed.since, end)
