@@ -3,7 +3,7 @@
 import signal
 import threading
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -18,7 +18,16 @@ from investigator.case import Case
 from investigator.checkpoint import Checkpoint
 from investigator.errors import IncompleteError, InvestigateError, UsageError
 from investigator.events import EventKind, EventSink, ignore
-from investigator.model import AgentReport, AgentStatus, Answer, NotChecked, PullRequest, Source
+from investigator.model import (
+    AgentReport,
+    AgentStatus,
+    Answer,
+    Known,
+    NotChecked,
+    PullRequest,
+    Role,
+    Source,
+)
 from investigator.sources.interface import Tree
 
 DEADLINE = 600.0
@@ -84,7 +93,25 @@ class Gathered:
             for report in self.reports
             if report.status is AgentStatus.FAILED
         )
-        return failed + tuple(item for result in self.results.values() for item in result.not_checked)
+        left_out = tuple(item for result in self.results.values() for item in result.not_checked)
+        return failed + left_out + tuple(_against_each_other(self.answers))
+
+
+def _against_each_other(answers: Sequence[Answer]) -> Iterator[NotChecked]:
+    """Where the drafter's own code and the references differ, which no single agent can see."""
+    said: dict[str, Answer] = {}
+    told: set[str] = set()
+    for answer in answers:
+        if answer.role is not Role.REFERENCE or not isinstance(answer.outcome, Known):
+            continue
+        first = said.setdefault(answer.contract, answer)
+        differ = first.agent != answer.agent and first.outcome != answer.outcome
+        if differ and answer.contract not in told:
+            told.add(answer.contract)
+            yield NotChecked(
+                what=f"{answer.contract}: {first.source} and {answer.source} differ",
+                why=f"they train differently here; the verdict rests on {first.source}",
+            )
 
 
 def gather(

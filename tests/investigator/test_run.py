@@ -15,7 +15,7 @@ from investigator.agents.interface import AgentContext, AgentResult
 from investigator.errors import SourceError, UsageError
 from investigator.events import Event
 from investigator.log import EventLog
-from investigator.model import AgentStatus, Source
+from investigator.model import AgentStatus, Answer, Known, NotChecked, Role, Source
 from investigator.run import Gathered, Team, gather
 from tests.support import builders
 from tests.support.agents import CASE, FakeAgent, WaitingAgent
@@ -154,3 +154,31 @@ def test_one_job_at_a_time_is_one_read_at_a_time():
 
     assert time.monotonic() - begun >= 0.6
     assert set(statuses(gathered).values()) == {"done"}
+
+
+def test_the_drafters_own_code_and_a_reference_that_differ_are_told():
+    def says(value: int, source: str, contract: str = "lookahead") -> Answer:
+        return builders.answer(
+            agent="hub" if source == "draft" else "reference",
+            source=source,
+            contract=contract,
+            role=Role.REFERENCE,
+            outcome=Known(value),
+        )
+
+    gathered = Gathered(
+        reports=(),
+        results={
+            "hub": AgentResult(answers=(says(2, "draft"), says(1, "draft", "cache-drop"))),
+            "reference": AgentResult(
+                answers=(says(1, "dflash"), says(1, "ddtree"), says(1, "dflash", "cache-drop"))
+            ),
+        },
+    )
+
+    assert gathered.not_checked == (
+        NotChecked(
+            what="lookahead: draft and dflash differ",
+            why="they train differently here; the verdict rests on draft",
+        ),
+    )
