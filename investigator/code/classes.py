@@ -137,8 +137,12 @@ def definitions(cls: ClassValue) -> dict[str, list[Definition]]:
 
 
 def own_definitions(cls: ClassValue) -> dict[str, Definition]:
-    """Name -> last definition in the class body; of a property, its getter."""
-    return {name: _getter_or_last(found) for name, found in definitions(cls).items()}
+    """Name -> last definition in the class body; of a property, its getter. Read off once."""
+    known, key = cls.module.worked_out, ("own definitions", cls.node.start_byte)
+    if key not in known:
+        known[key] = {name: _getter_or_last(found) for name, found in definitions(cls).items()}
+    found_so: dict[str, Definition] = known[key]
+    return found_so
 
 
 def _getter_or_last(found: list[Definition]) -> Definition:
