@@ -199,6 +199,8 @@ def absolute(name: str, package: str) -> str:
 
 T = TypeVar("T")
 EVERYTHING = "*"
+MAX_TREE_BYTES = 16 << 20
+"""Bytes of source that are parsed of one tree; a full search of vLLM comes to about 6 MB."""
 
 
 def python_files(paths: Iterable[str]) -> list[str]:
@@ -221,7 +223,11 @@ def fingerprint(tree: Tree, paths: Iterable[str]) -> str:
     """One sha256 over the paths and hashes of many files."""
     digest = hashlib.sha256()
     for path in paths:
-        digest.update(f"{path}\0{tree.digest(path)}\n".encode())
+        try:
+            content = tree.digest(path)
+        except LimitError:  # a file that is too large is not read, whatever it holds
+            content = ""
+        digest.update(f"{path}\0{content}\n".encode())
     return digest.hexdigest()
 
 
@@ -311,6 +317,12 @@ class Program:
                 f"{path} is {len(source):,} bytes, more than {MAX_FILE_BYTES:,}",
                 "look at this file by hand; it is not read",
             )
+        parsed = sum(len(each.file.source) for each in self._modules.values() if each is not None)
+        if parsed + len(source) > MAX_TREE_BYTES:
+            raise LimitError(
+                f"over {MAX_TREE_BYTES:,} bytes of {self.tree.source.name} would have to be parsed",
+                "this is no engine that this program knows how to read",
+            )
         dotted = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
         self._parsed.modules[key] = Module(dotted, parse(path, source))
         return self._parsed.modules[key]
@@ -391,7 +403,10 @@ class Program:
     def _holding(self, needles: list[bytes], paths: Iterable[str]) -> list[Module]:
         found = []
         for path in paths:
-            source = self.tree.read(path)
+            try:
+                source = self.tree.read(path)
+            except LimitError:
+                continue
             if len(source) <= MAX_FILE_BYTES and all(needle in source for needle in needles):
                 module = self.module_at(path)
                 if module is not None:

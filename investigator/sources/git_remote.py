@@ -27,7 +27,7 @@ from investigator.sources.git_command import (
     is_commit,
     last_line,
 )
-from investigator.sources.git_tree import GitFile, GitTree, git_tree, list_files, read_blobs
+from investigator.sources.git_tree import GitFile, GitTree, check_total, git_tree, list_files, read_blobs
 from investigator.sources.reachable import Reachable, is_proxied
 from investigator.sources.store import Store
 from investigator.sources.transport import Transport
@@ -121,6 +121,7 @@ class _Remote:
             for oid, data in fetched.items():
                 self._store.keep("git-blob", oid, self._store.keep_blob(data))
             contents.update(fetched)
+            check_total(map(len, contents.values()), self._url)
         return contents
 
     def _fetch_files(self, commit: str) -> tuple[GitFile, ...]:

@@ -27,6 +27,8 @@ from investigator.sources.range_zip import MAX_MEMBER
 MAX_FILES = 100_000
 MAX_LISTING = 32 * 1024 * 1024
 """Bytes of a commit's list of files: a few small trees can name each other into billions of files."""
+MAX_CONTENTS = 512 * 1024 * 1024
+"""Bytes of files of one commit that are taken out, all together."""
 BATCH = 64 * 1024 * 1024
 """Bytes of files that are taken out of a repository at a time."""
 Load = Callable[[Sequence[str]], Mapping[str, bytes]]
@@ -84,6 +86,7 @@ class GitTree:
             oids = {self._oids[p] for p in paths if p in self._oids} - self._contents.keys()
             if oids:
                 self._contents.update(self._load(sorted(oids)))
+                check_total(map(len, self._contents.values()), self._source.name)
 
 
 def open_local(path: Path, ref: str | None, *, id: str, package: str | None) -> GitTree:
@@ -178,7 +181,9 @@ def list_files(repository: GitRepository, commit: str) -> tuple[GitFile, ...]:
 def read_blobs(repository: GitRepository, oids: Sequence[str]) -> dict[str, bytes]:
     """The contents of objects that are in the repository, each checked against its id."""
     contents: dict[str, bytes] = {}
-    for batch in _batches(_sizes(repository, oids)):
+    sizes = _sizes(repository, oids)
+    check_total(sizes.values(), str(repository.git_dir))
+    for batch in _batches(sizes):
         out = repository.run("cat-file", "--batch", stdin="".join(f"{oid}\n" for oid in batch).encode())
         at = 0
         for oid, size in batch.items():
@@ -191,6 +196,15 @@ def read_blobs(repository: GitRepository, oids: Sequence[str]) -> dict[str, byte
                 )
             contents[oid] = data
     return contents
+
+
+def check_total(sizes: Iterable[int], name: str) -> None:
+    """Raises LimitError where files that are small when packed are too large all together."""
+    if sum(sizes) > MAX_CONTENTS:
+        raise LimitError(
+            f"the files of {name} hold more than {MAX_CONTENTS} bytes",
+            "name the folder of the package itself",
+        )
 
 
 def _sizes(repository: GitRepository, oids: Sequence[str]) -> dict[str, int]:

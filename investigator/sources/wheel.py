@@ -37,6 +37,8 @@ WIDEST_GAP = 96 * 1024
 """The same, where there would be more than ``REQUESTS`` otherwise."""
 REQUESTS = 22
 """Ranged requests of one prefetch, as long as no gap gets wider than that."""
+MAX_CONTENTS = 512 * 1024 * 1024
+"""Bytes of files that one prefetch unpacks."""
 LONGEST = 8 * 1024 * 1024
 """Bytes of one ranged request."""
 AT_ONCE = 4
@@ -118,17 +120,20 @@ class WheelTree:
             missing = [p for p in wanted if not self._store.has_blob(self._directory.hashes[p])]
             self._fetch([members[p] for p in missing if _fits(members[p])])
 
-    def _fetch(self, members: Sequence[Member]) -> dict[str, bytes]:
-        """The contents of these members; damaged ones are missing from the answer."""
+    def _fetch(self, members: Sequence[Member]) -> None:
+        """Bring the contents of these members into the store; damaged ones are left out."""
+        if sum(member.size for member in members) > MAX_CONTENTS:
+            raise LimitError(
+                f"the files of {self._source.name} that are asked for hold more than {MAX_CONTENTS} bytes",
+                "do not trust this wheel",
+            )
         spans = [(m.start, min(m.limit, m.least_end + SLACK)) for m in members]
-        contents: dict[str, bytes] = {}
         gap = range_zip.gap_for(spans, GAP, WIDEST_GAP, LONGEST, REQUESTS)
         for start, end, data in self._read_spans(range_zip.coalesce(spans, gap, LONGEST)):
             for member in members:
                 if start <= member.start < end:
                     with suppress(IntegrityError, LimitError):
-                        contents[member.name] = self._unpack(member, data[member.start - start :])
-        return contents
+                        self._unpack(member, data[member.start - start :])
 
     def _read_spans(self, spans: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int, bytes]]:
         """Each span with its bytes; after the first, a few at a time."""

@@ -251,3 +251,17 @@ def test_trees_that_name_each_other_into_billions_of_files(clone: Path, workspac
 
     with pytest.raises(LimitError, match=r"`git ls-tree` in .* says more than 33554432 bytes"):
         open_git(f"git:{clone}@bomb", workspace)
+
+
+def test_files_that_are_small_packed_and_large_together(
+    clone: Path, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(git_tree_module, "MAX_CONTENTS", 2500)
+    commit(clone, {f"{n}.py": b"%d" % n * 1000 for n in range(3)})
+    tree = open_git(f"git:{clone}", workspace)
+
+    with pytest.raises(LimitError, match="hold more than 2500 bytes"):
+        tree.prefetch(tree.paths())
+    tree.prefetch(["0.py", "1.py"])
+    with pytest.raises(LimitError, match="hold more than 2500 bytes"):
+        tree.read("2.py")

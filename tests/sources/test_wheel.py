@@ -369,3 +369,16 @@ def test_an_unreachable_index(workspace: Workspace) -> None:
 
     with pytest.raises(SourceError, match=r"the list of vllm releases: 127\.0\.0\.1 refuses"):
         open_engine(RELEASE, nowhere)
+
+
+def test_files_that_are_small_packed_and_large_together(
+    workspace: Workspace, index: MiniIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wheel_module, "MAX_CONTENTS", 100_000)
+    files = {"vllm/__init__.py": b"", **{f"vllm/f{n}.py": b"x = 1\n" * 100 for n in range(200)}}
+    index.add(data=build_wheel(files=files))
+    tree = open_engine(RELEASE, workspace)
+
+    with pytest.raises(LimitError, match="that are asked for hold more than 100000 bytes"):
+        tree.prefetch(tree.paths())
+    assert tree.read("vllm/f1.py") == b"x = 1\n" * 100
