@@ -1,6 +1,6 @@
 """Measure everything and write ``benchmarks/RESULTS.md``, ``results.json`` and ``per-release.svg``.
 
-    python -m benchmarks [--rounds 5] [--releases 0.20.1 0.33.0] [--every-release] [--out DIR]
+    python -m benchmarks [--rounds 5] [--releases 0.20.1 0.33.0] [--four] [--out DIR]
 
 Needs the package index and about 2 GB of temporary disk. What is compared is measured in turns, so
 that both sides see the same load; every figure on the page is a median.
@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import investigator
-from benchmarks import page, patterns, plot
+from benchmarks import page, patterns, plot, rewrite
 from benchmarks.measure import PYTHON, Sample, beside, run
 from investigator.sources.open import Workspace, open_release
 
@@ -28,6 +28,8 @@ HERE = Path(__file__).parent
 TABLE = json.loads((HERE / "table.json").read_text(encoding="utf-8"))
 INVESTIGATE = [PYTHON, "-m", "investigator"]
 ANY_VERDICT = (0, 1, 3)
+REWRITTEN = "0.26.0"
+"""The release that is tried in another shape, too."""
 
 
 def say(text: str) -> None:
@@ -139,8 +141,28 @@ class Bench:
 
     # -- patterns ----------------------------------------------------------------------
 
+    def rewritten(self, version: str) -> Path:
+        """A release with modules renamed and a helper moved, as the next one might have it: it does the
+        same, and keeps every verdict."""
+        folder = self.folder / "trees" / f"{version}-rewritten"
+        if not folder.exists():
+            for path, content in rewrite.files(self.unpacked(version)).items():
+                (folder / path).parent.mkdir(parents=True, exist_ok=True)
+                (folder / path).write_bytes(content)
+        return folder
+
+    def own_verdicts(self, tree: Path) -> dict[str, str]:
+        """What the tool says of a folder."""
+        out = self.fresh("rewritten")
+        case = ["--engine", f"path:{tree}", "--draft", TABLE["draft"], "--format", "json"]
+        text = run([*INVESTIGATE, "run", *case, "--out", str(out / "run")], check=ANY_VERDICT).output
+        return {
+            f"{finding['contract']}/{finding['runner'] or 'any'}": finding["verdict"]
+            for finding in json.loads(text)["findings"]
+        }
+
     def patterns(self, tool: patterns.Tool, versions: Sequence[str]) -> dict[str, Any]:
-        """One pattern matcher over unpacked releases."""
+        """One pattern matcher over unpacked releases, and over one that was rewritten."""
         say(f"{tool.name}: installing")
         began = time.monotonic()
         try:
@@ -156,7 +178,14 @@ class Bench:
             sample = patterns.scan(tool, place, self.unpacked(version), self.fresh("home"))
             found[version] = patterns.verdicts(tool.matched(sample.output), ids)
             costs[version] = {"wall": sample.wall, "cpu": sample.cpu, "peak": sample.peak}
-        return {"name": tool.name, "installed": installed, "verdicts": found, "costs": costs}
+        sample = patterns.scan(tool, place, self.rewritten(REWRITTEN), self.fresh("home"))
+        return {
+            "name": tool.name,
+            "installed": installed,
+            "verdicts": found,
+            "rewritten": patterns.verdicts(tool.matched(sample.output), ids),
+            "costs": costs,
+        }
 
     def startup(self) -> dict[str, float]:
         """How long the shell waits for the help text and for the version."""
@@ -202,9 +231,12 @@ def main() -> None:
             "one_release": [bench.one_release(version) for version in options.releases],
             "whole_wheel": [bench.whole_wheel(version) for version in options.releases],
             "timeline": bench.timeline(versions[0], versions[-1], options.releases),
+            "rewritten": {
+                "version": REWRITTEN,
+                "verdicts": bench.own_verdicts(bench.rewritten(REWRITTEN)),
+            },
             "patterns": [
-                bench.patterns(tool, versions if options.every_release else TABLE["four"])
-                for tool in patterns.TOOLS
+                bench.patterns(tool, TABLE["four"] if options.four else versions) for tool in patterns.TOOLS
             ],
         }
         bench.workspace.transport.close()

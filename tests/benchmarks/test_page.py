@@ -71,9 +71,11 @@ def figures(**changes: Any) -> dict[str, Any]:
             "cold": {"wall": 10.0, "cpu": 5.0, "peak": 400_000_000},
             "warm": {"0.20.1": ratio(0.4)},
         },
+        "rewritten": {"version": "0.30.0", "verdicts": VERDICTS["0.30.0"]},
         "patterns": [
             {
                 "name": "semgrep",
+                "rewritten": {"cache-drop/any": "broken"},
                 "verdicts": {
                     "0.20.1": {"target-layer-offset/v1": "broken", "cache-drop/any": "broken"},
                     "0.30.0": {"target-layer-offset/v1": "honoured", "cache-drop/any": "honoured"},
@@ -119,8 +121,8 @@ def test_a_warm_run_may_ask_nothing() -> None:
 def test_the_page_counts_right_answers() -> None:
     text = page.render(figures(), TABLE)
 
-    assert "| investigate, cold | 2 of 2 | 4 of 4 |" in text
-    assert "| semgrep (tree unpacked before) | 2 of 2 | 3 of 4 |" in text
+    assert "| investigate, cold | 2 of 2 | 4 of 4 | 2 of 2 |" in text
+    assert "| semgrep (tree unpacked before) | 2 of 2 | 3 of 4 | 1 of 2 |" in text
     assert "- semgrep, 0.30.0: cache-drop/any honoured instead of broken" in text
     assert "| ast-grep | could not be installed |" in text
 
