@@ -3,6 +3,7 @@
 import importlib
 import importlib.util
 import os
+import signal
 import sys
 import threading
 import traceback
@@ -85,7 +86,8 @@ def investigate() -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """The console script."""
+    """The console script. SIGTERM ends a command as SIGINT does: with what was found so far."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     leave(invoke(arguments))
 
 

@@ -4,7 +4,7 @@ import signal
 import threading
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -33,9 +33,10 @@ from investigator.sources.interface import Tree
 DEADLINE = 600.0
 """Seconds that one agent may take unless the user says otherwise."""
 
-
 JOBS = 8
 """Blocking reads at once, unless the user says otherwise."""
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,7 +126,23 @@ def gather(
     is returned, with ``interrupted`` set. Raises UsageError when an agent finds that the case
     itself cannot be investigated (no such release, a config that is not one).
     """
-    return anyio.run(_gather, case, team, sink, deadline, jobs)
+    with _handlers_kept():
+        return anyio.run(_gather, case, team, sink, deadline, jobs)
+
+
+@contextmanager
+def _handlers_kept() -> Iterator[None]:
+    """Whoever handled the signals before does so again afterwards: asyncio leaves the defaults."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.getsignal(number) for number in _SIGNALS}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            if handler is not None:  # None: it was not set from Python, and cannot be
+                signal.signal(number, handler)
 
 
 async def _gather(case: Case, team: Team, sink: EventSink, deadline: float, jobs: int) -> Gathered:
@@ -238,7 +255,7 @@ async def _cancel_on_signal(
     *,
     task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED,
 ) -> None:
-    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+    with anyio.open_signal_receiver(*_SIGNALS) as signals:
         task_status.started()
         async for _ in signals:
             interrupted.set()

@@ -1,7 +1,10 @@
 """The command line itself: help, names, start-up."""
 
+import os
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -66,3 +69,20 @@ def test_a_closed_pipe_is_no_error_of_ours():
     )
 
     assert "Traceback" not in done.stderr
+
+
+def test_a_termination_is_an_interrupt(monkeypatch, capsys):
+    def terminated(**_: object) -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(5)
+
+    monkeypatch.setattr(cli.investigate, "main", terminated)
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        with pytest.raises(SystemExit) as caught:
+            cli.main([])
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+    assert caught.value.code == 130
+    assert capsys.readouterr().err == "investigate: error: interrupted\n"

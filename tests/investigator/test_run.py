@@ -182,3 +182,17 @@ def test_the_drafters_own_code_and_a_reference_that_differ_are_told():
             why="they train differently here; the verdict rests on draft",
         ),
     )
+
+
+def test_a_host_program_has_its_signal_handlers_back_afterwards():
+    def mine(number: int, frame: object) -> None: ...
+
+    before = {number: signal.signal(number, mine) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        gather(CASE, team())
+        kept = [signal.getsignal(number) for number in before]
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    assert kept == [mine, mine]
