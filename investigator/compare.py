@@ -5,8 +5,8 @@ Asking is :func:`ask`; everything after it is a function of the two sides' findi
 
 import difflib
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from tree_sitter import Node
 
@@ -14,15 +14,14 @@ from investigator.agents.engine import EngineDesk
 from investigator.agents.quoting import answer_of
 from investigator.checkpoint import Checkpoint
 from investigator.code.syntax import ParsedFile, descendants, enclosing, field, parse, text
+from investigator.comparison import Change, Comparison, Row, Side
 from investigator.engines.registry import EngineKnown
 from investigator.engines.remembered import Memory
 from investigator.evidence_check import check_evidence
-from investigator.model import Answer, Evidence, Finding, Remedy, Role, Runner, Source, Verdict
+from investigator.model import Answer, Evidence, Finding, Remedy, Role, Runner, Verdict
 from investigator.sources.interface import Tree
 from investigator.synthesizer import synthesize
 
-DONE = (Verdict.HONOURED, Verdict.BROKEN, Verdict.PARTIAL)
-"""Verdicts about something that the engine does."""
 BAD = (Verdict.BROKEN, Verdict.PARTIAL, Verdict.REFUSED)
 MOST_LINES = 60
 """Lines of one function's difference that are shown."""
@@ -31,94 +30,15 @@ CONTEXT = 2
 Question = tuple[str, Runner | None]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Side:
-    """One engine, asked. ``runner``: which one the case uses there by default; None where there is
-    one path, or where that is not known. ``settings``: what avoids a fault, by contract."""
+@dataclass(frozen=True)
+class Asked:
+    """One engine's side, and the tree that it was read from."""
 
-    name: str
-    source: Source
-    runner: Runner | None
-    findings: tuple[Finding, ...]
+    side: Side
     tree: Tree
-    settings: Mapping[str, tuple[Remedy, ...]]
-
-    def finding(self, contract: str, runner: Runner | None) -> Finding | None:
-        """What was found out about a contract on a runner; None when it was not asked."""
-        mine = [finding for finding in self.findings if finding.contract == contract]
-        wanted = (runner, None) if runner is not None else (None, self.runner)
-        return next((f for r in wanted for f in mine if f.runner is r), None)
-
-    def evidence(self, finding: Finding | None) -> tuple[Evidence, ...]:
-        """A finding's lines in the engine itself."""
-        shown = finding.evidence if finding is not None else ()
-        return tuple(each for each in shown if each.source == self.source.id)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Change:
-    """What became of one function from the first engine to the second, as a unified diff."""
-
-    path: str
-    function: str
-    diff: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Row:
-    """One promise on both sides. ``a``/``b`` None: that engine is not asked about it.
-
-    ``in_use``: both findings are about the runner that the case uses there by default.
-    ``settings``: what makes the side that does not keep it equal to the other.
-    """
-
-    contract: str
-    a: Finding | None
-    b: Finding | None
-    in_use: bool = True
-    settings: tuple[Remedy, ...] = ()
-    changes: tuple[Change, ...] = ()
-
-    @property
-    def differs(self) -> bool:
-        """Whether the two sides stand differently to the promise."""
-        return self.a is not None and self.b is not None and self.a.verdict is not self.b.verdict
-
-    @property
-    def differs_in_kind(self) -> bool:
-        """Whether both keep, or both break, the promise, each in its own way."""
-        if self.differs or self.a is None or self.b is None or self.a.verdict not in DONE:
-            return False
-        return self.a.why != self.b.why
-
-
-@dataclass(frozen=True, kw_only=True)
-class Comparison:
-    """Two engines side by side for one drafter."""
-
-    draft: str
-    target: str | None
-    a: Side
-    b: Side
-    rows: tuple[Row, ...]
-
-    @property
-    def differences(self) -> tuple[Row, ...]:
-        """The promises that the two keep differently, those in use first."""
-        found = [row for row in self.rows if row.differs]
-        return tuple(sorted(found, key=lambda row: not row.in_use))
-
-    @property
-    def undecided(self) -> tuple[Row, ...]:
-        """Promises in use for which a side has no verdict."""
-        return tuple(
-            row
-            for row in self.rows
-            if row.in_use and any(f and f.verdict is Verdict.UNKNOWN for f in (row.a, row.b))
-        )
-
-
-def ask(name: str, kind: EngineKnown, tree: Tree, memory: Memory, others: Sequence[Answer]) -> Side:
+def ask(name: str, kind: EngineKnown, tree: Tree, memory: Memory, others: Sequence[Answer]) -> Asked:
     """Put every question to one engine; blocking. ``others``: the drafter's and the references'
     answers. Every quote is read again. Raises what reading the engine's files raises."""
     desk = EngineDesk(kind, memory, tree)
@@ -128,14 +48,14 @@ def ask(name: str, kind: EngineKnown, tree: Tree, memory: Memory, others: Sequen
     ]
     check_evidence([quote for answer in told for quote in answer.evidence], {tree.source.id: tree})
     findings = synthesize([*told, *others], memory.checkpoint)
-    return Side(
+    side = Side(
         name=name,
         source=tree.source,
         runner=desk.default_runner().runner,
         findings=findings,
-        tree=tree,
         settings=_settings(kind, tree, memory.checkpoint, findings),
     )
+    return Asked(side, tree)
 
 
 def _settings(
@@ -166,14 +86,17 @@ def _settings(
     }
 
 
-def compare(a: Side, b: Side, *, draft: str, target: str | None = None) -> Comparison:
-    """Put two sides' findings next to each other, each on the runner that its engine uses."""
+def compare(one: Asked, two: Asked, *, draft: str, target: str | None = None) -> Comparison:
+    """Put two engines' findings next to each other, each on the runner that its engine uses.
+
+    Between two trees of one engine, promises that differ on another runner are named as well,
+    and what changed in the functions that the evidence stands in.
+    """
+    a, b = one.side, two.side
     rows = [_row(a, b, contract, a.runner, b.runner) for contract in _contracts(a, b)]
     if a.source.id == b.source.id:
-        for contract, runner in _other_runners(a, b):
-            row = _row(a, b, contract, runner, runner, in_use=False)
-            if row.differs:
-                rows.append(row)
+        others = (_row(a, b, c, runner, runner, in_use=False) for c, runner in _other_runners(a, b))
+        rows = [_with_changes(row, one, two) for row in (*rows, *(row for row in others if row.differs))]
     return Comparison(draft=draft, target=target, a=a, b=b, rows=tuple(rows))
 
 
@@ -193,28 +116,31 @@ def _row(
 ) -> Row:
     one, two = a.finding(contract, of_a), b.finding(contract, of_b)
     row = Row(contract=contract, a=one, b=two, in_use=in_use)
-    if not row.differs and not row.differs_in_kind:
-        return row
     settings = [
         remedy
         for side, mine in ((a, one), (b, two))
         if row.differs and mine is not None and mine.verdict in BAD
         for remedy in side.settings.get(contract, ())
     ]
-    changes = tuple(_changes(a, b, one, two)) if a.source.id == b.source.id else ()
-    return Row(contract=contract, a=one, b=two, in_use=in_use, settings=tuple(settings), changes=changes)
+    return replace(row, settings=tuple(settings))
 
 
 # -- the changed lines between ---------------------------------------------------------
 
 
-def _changes(a: Side, b: Side, one: Finding | None, two: Finding | None) -> Iterator[Change]:
+def _with_changes(row: Row, one: Asked, two: Asked) -> Row:
+    if not row.differs and not row.differs_in_kind:
+        return row
+    return replace(row, changes=tuple(_changes(row, one, two)))
+
+
+def _changes(row: Row, one: Asked, two: Asked) -> Iterator[Change]:
     """The functions that the evidence of both sides stands in, where their texts differ."""
-    before = dict(_functions(a.tree, a.evidence(one)))
-    after = dict(_functions(b.tree, b.evidence(two)))
+    before = dict(_functions(one.tree, one.side.evidence(row.a)))
+    after = dict(_functions(two.tree, two.side.evidence(row.b)))
     for path, name in dict.fromkeys([*before, *after]):
-        old = before.get((path, name)) or _function(a.tree, path, name)
-        new = after.get((path, name)) or _function(b.tree, path, name)
+        old = before.get((path, name)) or _function(one.tree, path, name)
+        new = after.get((path, name)) or _function(two.tree, path, name)
         if old != new:
             yield Change(path=path, function=name, diff=_difference(path, old or "", new or ""))
 

@@ -36,7 +36,7 @@ from investigator.sources.open import Workspace, open_engine, open_git, open_pac
 from investigator.synthesizer import synthesize
 
 if TYPE_CHECKING:
-    from investigator.compare import Comparison
+    from investigator.comparison import Comparison
 
 REFERENCE_SECONDS = 120.0
 
@@ -106,19 +106,19 @@ def assembly(case: Case, workspace: Workspace, sink: EventSink, *, upstream: boo
 
 def compared(one: Case, other: Case, workspace: Workspace) -> "Comparison":
     """Two engines for one drafter; blocking. Raises InvestigateError."""
-    from investigator.compare import Side, ask, compare
+    from investigator.compare import Asked, ask, compare
     from investigator.timeline import background
 
     given = background(one, assembly(one, workspace, ignore).team)
     memory = Memory(workspace.store, given.checkpoint, one.environment)
 
-    def side(case: Case) -> Side:
+    def asked(case: Case) -> Asked:
         spec = recognised(case.engine, workspace)
         kind = known(spec.name)
         return ask(str(case.engine), kind, open_engine(spec, workspace, kind.folder), memory, given.answers)
 
     target = given.checkpoint.target
-    return compare(side(one), side(other), draft=str(one.draft), target=target.repo if target else None)
+    return compare(asked(one), asked(other), draft=str(one.draft), target=target.repo if target else None)
 
 
 def recognised(spec: EngineSpec, workspace: Workspace) -> EngineSpec:

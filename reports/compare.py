@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from investigator.compare import Comparison, Row, Side
+from investigator.comparison import Comparison, Row, Side
 from investigator.model import Evidence, Finding, Json, Verdict
 from investigator.reports import summary
 from investigator.reports.escape import markdown, markdown_code, markdown_fence, shortened, visible

@@ -19,7 +19,7 @@ LAYERS = (
     {"case", "checkpoint", "events", "settings", "explain"},
     {"methods"},
     {"checkpoints"},
-    {"sources", "log", "run_folder", "outcome", "remedies", "history"},
+    {"sources", "log", "run_folder", "outcome", "remedies", "history", "comparison"},
     {"code", "evidence_check", "baseline"},
     {"engines"},
     {"references"},
@@ -45,7 +45,7 @@ NEVER = {
     "contracts": {"sources"},
     "code": {"checkpoint", "checkpoints", "case"},  # it follows values and knows no drafter
     "agents": {"synthesizer", "patches", "triage", "pull_requests"},  # they answer and never judge
-    "reports": {"sources", "code", "engines", "contracts", "agents", "run", "conduct", "patches"},
+    "reports": {"sources", "code", "engines", "contracts", "agents", "run", "conduct", "patches", "compare"},
 }
 
 
