@@ -1,0 +1,1 @@
+"""An engine as another package would bring one: found through entry points, and nothing else of it known."""
