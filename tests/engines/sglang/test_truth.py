@@ -1,0 +1,148 @@
+"""Every release against the truth that was worked out by hand: published drafters and made-up ones.
+
+The releases are read from the package index by ranges, into one store that all of them share.
+"""
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from investigator.agents.quoting import answer_of
+from investigator.checkpoint import Checkpoint, ModelConfig
+from investigator.checkpoints import model_config, read_checkpoint
+from investigator.code.program import Program
+from investigator.contracts.registry import CONTRACTS
+from investigator.engines.registry import known
+from investigator.engines.remembered import Memory
+from investigator.history import ReleaseRow
+from investigator.model import Answer, Json, Role
+from investigator.references.reading import QUESTIONS as ASKED
+from investigator.references.reading import ask
+from investigator.sources.open import Workspace, open_release
+from investigator.sources.package_index import Release
+from investigator.timeline import Background, ask_release
+from tests.support.eagle import eagle3_head, gpt_oss
+from tests.support.releases import FULL, MIXED, REFERENCE, pair
+
+pytestmark = [pytest.mark.network, pytest.mark.slow]
+
+TRUTH = json.loads((Path(__file__).parents[2] / "truth" / "sglang.json").read_text())
+RELEASES = tuple(dict.fromkeys(cell["release"] for table in TRUTH for cell in table["cells"]))
+POINTED_AT = ("target-layer-offset", "layer-types", "in-block-causality", "cache-drop", "mask-token")
+"""Contracts whose evidence must show the very lines that decided the reading by hand."""
+
+
+def changed(config: ModelConfig, change: Mapping[str, Json]) -> ModelConfig:
+    """A config with other values; a nested object keeps the keys that are not named."""
+    raw = dict(config.raw)
+    for key, value in change.items():
+        before = raw.get(key)
+        raw[key] = (
+            {**before, **value} if isinstance(before, Mapping) and isinstance(value, Mapping) else value
+        )
+    return model_config(
+        raw, repo=config.repo, revision=config.revision, source=config.source, complete=config.complete
+    )
+
+
+def text_only(config: ModelConfig) -> ModelConfig:
+    """The text model of a vision-language target, as a target of its own."""
+    text = config.raw["text_config"]
+    assert isinstance(text, Mapping)
+    raw = {**text, "architectures": ["Qwen3_5ForCausalLM"]}
+    return model_config(
+        raw, repo=config.repo, revision=config.revision, source=config.source, complete=config.complete
+    )
+
+
+def case(number: int) -> Checkpoint:
+    """The drafter and target of one table."""
+    mixed = pair(MIXED)
+    assert mixed.target is not None
+    match number:
+        case 0:
+            return mixed
+        case 1:
+            return pair(FULL)
+        case 2 | 3 | 4:
+            return read_checkpoint(changed(mixed.draft, TRUTH[number]["change"]), mixed.target)
+        case 5:
+            return read_checkpoint(mixed.draft, text_only(mixed.target))
+        case 6:
+            return read_checkpoint(eagle3_head(ids=[2, 12, 24]), gpt_oss())
+        case 7:
+            return read_checkpoint(eagle3_head(ids=[2, 12, 24], norm_before_fc=True), gpt_oss())
+    raise AssertionError(number)
+
+
+class Reading:
+    """Reads releases with one store; what the drafter and the reference say is gathered once."""
+
+    def __init__(self, folder: Path) -> None:
+        self.workspace = Workspace.open(cache_dir=folder)
+        self.given = cache(self._given)
+
+    def _given(self, number: int) -> Background:
+        checkpoint = case(number)
+        return Background(checkpoint, tuple(self._answers(checkpoint)))
+
+    def _answers(self, checkpoint: Checkpoint) -> Iterator[Answer]:
+        tree = open_release(*REFERENCE, self.workspace)
+        for contract in CONTRACTS:
+            if contract.ask_checkpoint is not None:
+                outcome, _ = contract.ask_checkpoint(checkpoint)
+                yield Answer(
+                    contract=contract.id, role=Role.CHECKPOINT, agent="hub", source="draft", outcome=outcome
+                )
+            if contract.id in ASKED:
+                told = ask(contract.id, Program(tree), checkpoint)
+                assert told is not None
+                yield answer_of(told, tree, contract=contract.id, role=Role.REFERENCE, agent="reference")
+
+    def row(self, version: str, number: int) -> ReleaseRow:
+        """One release with the drafter of one table on it."""
+        given = self.given(number)
+        memory = Memory(self.workspace.store, given.checkpoint, {})
+        tree = open_release("sglang", version, self.workspace)
+        release = Release(version=version, wheels=(), uploaded=None, yanked=None)
+        return ask_release(known("sglang"), release, tree, given, memory)
+
+
+@pytest.fixture(scope="module")
+def reading(tmp_path_factory: pytest.TempPathFactory) -> Reading:
+    """One reading for all releases that a test process is given; the processes share the store."""
+    own = tmp_path_factory.getbasetemp()
+    return Reading((own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "releases")
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_a_release_does_what_was_read_by_hand(release: str, reading: Reading) -> None:
+    wrong = []
+    for number, table in enumerate(TRUTH):
+        row = reading.row(release, number)
+        found = {cell.contract: cell for cell in row.cells}
+        for cell in (*table["cells"], *table["debatable"]):
+            if cell["release"] != release:
+                continue
+            got = found[cell["contract"]]
+            if got.verdict.value not in cell.get("verdicts", [cell.get("verdict")]):
+                wrong.append(f"{number} {cell}: {got.verdict.value}, {got.why}")
+            elif cell.get("verdict") == "broken" and cell["contract"] in POINTED_AT:
+                path, _, line = cell["place"].rpartition(":")
+                shown = [
+                    evidence.path == f"sglang/srt/{path}" and abs(evidence.line - int(line)) <= 2
+                    for evidence in got.evidence
+                ]
+                if not any(shown):
+                    wrong.append(f"{number} {cell}: shows {[f'{e.path}:{e.line}' for e in got.evidence]}")
+    assert not wrong
+
+
+def test_the_truth_covers_what_it_says() -> None:
+    assert len(RELEASES) == 13
+    assert (RELEASES[0], RELEASES[-1]) == ("0.5.11", "0.5.23")
+    assert len(TRUTH) == 8
