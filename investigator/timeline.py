@@ -26,6 +26,9 @@ from investigator.sources.interface import Tree
 from investigator.sources.package_index import Release
 from investigator.synthesizer import synthesize
 
+AT_ONCE = 4
+"""Releases under way together, at most: each holds its parsed files in memory."""
+
 OpenRelease = Callable[[str], Tree]
 Progress = Callable[[ReleaseRow], None]
 
@@ -109,7 +112,7 @@ def read(
         progress(made)
         return made
 
-    with ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="release") as pool:
+    with ThreadPoolExecutor(max_workers=min(jobs, AT_ONCE), thread_name_prefix="release") as pool:
         rows = tuple(pool.map(row, releases))
     return Timeline(engine=engine, draft=draft, rows=rows)
 
