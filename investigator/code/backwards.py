@@ -112,7 +112,8 @@ def frame_at(
         if name in local.events:
             return _variable(interp, frame, local, name, position)
         if name in local.parameters:
-            return _parameter(function, local, given, name)
+            value = _parameter(function, local, given, name)
+            return changed_since(interp, frame, name, value, 0, position)
         return NotImplemented
 
     scope.on_demand = variable
