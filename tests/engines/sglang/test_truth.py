@@ -4,29 +4,17 @@ The releases are read from the package index by ranges, into one store that all 
 """
 
 import json
-import os
-from collections.abc import Iterator, Mapping
-from functools import cache
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-from investigator.agents.quoting import answer_of
 from investigator.checkpoint import Checkpoint, ModelConfig
 from investigator.checkpoints import model_config, read_checkpoint
-from investigator.code.program import Program
-from investigator.contracts.registry import CONTRACTS
-from investigator.engines.registry import known
-from investigator.engines.remembered import Memory
-from investigator.history import ReleaseRow
-from investigator.model import Answer, Json, Role
-from investigator.references.reading import QUESTIONS as ASKED
-from investigator.references.reading import ask
-from investigator.sources.open import Workspace, open_release
-from investigator.sources.package_index import Release
-from investigator.timeline import Background, ask_release
+from investigator.model import Json
 from tests.support.eagle import eagle3_head, gpt_oss
-from tests.support.releases import FULL, MIXED, REFERENCE, pair
+from tests.support.made_up import Reading, shared_store
+from tests.support.releases import FULL, MIXED, pair
 
 pytestmark = [pytest.mark.network, pytest.mark.slow]
 
@@ -79,51 +67,17 @@ def case(number: int) -> Checkpoint:
     raise AssertionError(number)
 
 
-class Reading:
-    """Reads releases with one store; what the drafter and the reference say is gathered once."""
-
-    def __init__(self, folder: Path) -> None:
-        self.workspace = Workspace.open(cache_dir=folder)
-        self.given = cache(self._given)
-
-    def _given(self, number: int) -> Background:
-        checkpoint = case(number)
-        return Background(checkpoint, tuple(self._answers(checkpoint)))
-
-    def _answers(self, checkpoint: Checkpoint) -> Iterator[Answer]:
-        tree = open_release(*REFERENCE, self.workspace)
-        for contract in CONTRACTS:
-            if contract.ask_checkpoint is not None:
-                outcome, _ = contract.ask_checkpoint(checkpoint)
-                yield Answer(
-                    contract=contract.id, role=Role.CHECKPOINT, agent="hub", source="draft", outcome=outcome
-                )
-            if contract.id in ASKED:
-                told = ask(contract.id, Program(tree), checkpoint)
-                assert told is not None
-                yield answer_of(told, tree, contract=contract.id, role=Role.REFERENCE, agent="reference")
-
-    def row(self, version: str, number: int) -> ReleaseRow:
-        """One release with the drafter of one table on it."""
-        given = self.given(number)
-        memory = Memory(self.workspace.store, given.checkpoint, {})
-        tree = open_release("sglang", version, self.workspace)
-        release = Release(version=version, wheels=(), uploaded=None, yanked=None)
-        return ask_release(known("sglang"), release, tree, given, memory)
-
-
 @pytest.fixture(scope="module")
 def reading(tmp_path_factory: pytest.TempPathFactory) -> Reading:
     """One reading for all releases that a test process is given; the processes share the store."""
-    own = tmp_path_factory.getbasetemp()
-    return Reading((own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "releases")
+    return Reading(shared_store(tmp_path_factory))
 
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_a_release_does_what_was_read_by_hand(release: str, reading: Reading) -> None:
     wrong = []
     for number, table in enumerate(TRUTH):
-        row = reading.row(release, number)
+        row = reading.row("sglang", release, case(number))
         found = {cell.contract: cell for cell in row.cells}
         for cell in (*table["cells"], *table["debatable"]):
             if cell["release"] != release:
