@@ -7,7 +7,8 @@ from enum import StrEnum
 from investigator.errors import IncompleteError
 from investigator.pull_requests.hunks import Misfit, apply_hunks, unapply_hunks
 from investigator.pull_requests.merge import merge
-from investigator.sources.diff_reader import ChangedFile, ChangeKind
+from investigator.sources.diff_header import ChangeKind
+from investigator.sources.diff_reader import ChangedFile
 from investigator.sources.interface import Tree
 from investigator.sources.overlay_tree import PatchedTree
 

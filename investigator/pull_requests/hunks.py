@@ -50,9 +50,12 @@ def _place(lines: list[bytes], hunk: Hunk, wanted: int, least: int) -> int | Non
     """Where the hunk's lines stand, nearest to ``wanted`` and not before ``least``.
 
     As git has it, a hunk of the first line must stand at the start, and one without context
-    below at the end.
+    below at the end. One that expects no line at all fits on an empty file alone: anywhere else
+    it would fit whatever the file holds.
     """
     old = list(hunk.old)
+    if not old and lines:
+        return None
     last = len(lines) - len(old)
     if hunk.old_start <= 1:
         last = min(last, 0)
@@ -76,6 +79,8 @@ def _outward(centre: int, least: int, last: int) -> Iterator[int]:
 
 def _why(lines: list[bytes], old: Sequence[bytes], at: int) -> str:
     """The first line that differs where the hunk should stand."""
+    if not old:
+        return "the change names no line that it stands beside"
     for offset, line in enumerate(old):
         found = lines[at + offset] if at + offset < len(lines) else None
         if found is None:

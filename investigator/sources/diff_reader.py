@@ -7,30 +7,16 @@ ends with ``\\n``, and a ``\\r`` before it belongs to the line.
 
 import difflib
 import re
-from dataclasses import dataclass, replace
-from enum import StrEnum
+from dataclasses import dataclass
 from io import StringIO
 from itertools import pairwise
 
 from investigator.errors import LimitError, SourceError
+from investigator.sources.diff_header import ChangeKind, read_header
 
 MAX_BYTES = 20 * 1024 * 1024
 MAX_FILES = 3000
 _SECTION = re.compile(rb"^diff --git ", re.MULTILINE)
-_INDEX = re.compile(r"^index ([0-9a-f]{4,64})\.\.([0-9a-f]{4,64})", re.MULTILINE)
-_NAME = re.compile(r"^(---|\+\+\+|rename from|rename to|copy from|copy to) (.*)$", re.MULTILINE)
-_SAME = re.compile(r"diff --git a/(?P<old>.*) b/(?P=old)$", re.MULTILINE)
-_BINARY = re.compile(r"^(GIT binary patch|Binary files )", re.MULTILINE)
-_LINK_OR_MODULE = re.compile(r"^(?:new file mode|old mode|new mode|index \S+) (120000|160000)$", re.MULTILINE)
-
-
-class ChangeKind(StrEnum):
-    """What happens to a file."""
-
-    MODIFIED = "modified"
-    ADDED = "added"
-    DELETED = "deleted"
-    RENAMED = "renamed"
 
 
 @dataclass(frozen=True)
@@ -104,7 +90,7 @@ def read_diff(diff: bytes, what: str) -> tuple[ChangedFile, ...]:
         raise LimitError(
             f"{what} changes {len(starts):,} files; at most {MAX_FILES:,} are read", "look at it by hand"
         )
-    if not starts and diff.strip():
+    if diff[: starts[0] if starts else None].strip():
         raise SourceError(f"{what}: what came is no diff in git's form", "look at it in a browser")
     # A line of a hunk begins with a mark, so none of them can look like a section's start.
     files = tuple(
@@ -125,61 +111,20 @@ def hunks_between(before: bytes, after: bytes) -> bytes:
     return "".join(ended).encode("latin-1")
 
 
-def vet_path(path: str) -> str | None:
-    """Why a path must not be followed, None for a plain relative one."""
-    parts = path.split("/")
-    if path.startswith("/") or "\\" in path or re.match(r"[A-Za-z]:", path) or ".." in parts:
-        return "its path leaves the tree"
-    if any(part.lower() in ("", ".", ".git") for part in parts):
-        return "its path is not one that a tree may hold"
-    if any(ord(char) < 32 or ord(char) == 127 for char in path) or len(path) > 1000:
-        return "its path has characters that no source file's has"
-    return None
-
-
 def _read_section(section: str) -> ChangedFile:
     head, hunk_follows, body = section.partition("\n@@ ")
-    names = {mark: _plain(name) for mark, name in _NAME.findall(head)}
-    same = _SAME.search(head)
-    first = same["old"] if same else None
-    old = names.get("rename from") or names.get("copy from") or names.get("---") or first
-    new = names.get("rename to") or names.get("copy to") or names.get("+++") or first
-    index = _INDEX.search(head)
-    file = ChangedFile(
-        path=new or old or "(no name)",
-        old_path=old or new or "(no name)",
-        kind=_kind(head, names),
-        old_blob=index[1] if index else None,
+    header = read_header(head, bool(hunk_follows))
+    problem = header.problem or (None if section.endswith("\n") else "it is cut off")
+    read = _hunks("@@ " + body) if hunk_follows and problem is None else ()
+    hunks, problem = ((), read) if isinstance(read, str) else (read, problem)
+    return ChangedFile(
+        path=header.path,
+        old_path=header.old_path,
+        kind=header.kind,
+        hunks=hunks,
+        old_blob=header.old_blob,
+        problem=problem,
     )
-    problem = _problem(head, file) if old or new else "its name cannot be read"
-    hunks: tuple[Hunk, ...] | str = _hunks("@@ " + body) if hunk_follows and problem is None else ()
-    if isinstance(hunks, str):
-        return replace(file, problem=hunks)
-    return replace(file, hunks=hunks, problem=problem)
-
-
-def _plain(name: str) -> str | None:
-    """The path behind ``---`` and the like; None for /dev/null. Quoted names stay quoted."""
-    name = name.partition("\t")[0]
-    if name == "/dev/null":
-        return None
-    return name[2:] if name.startswith(("a/", "b/")) else name
-
-
-def _kind(head: str, names: dict[str, str | None]) -> ChangeKind:
-    if "\nnew file mode " in head or ("---" in names and names["---"] is None):
-        return ChangeKind.ADDED
-    if "\ndeleted file mode " in head or ("+++" in names and names["+++"] is None):
-        return ChangeKind.DELETED
-    return ChangeKind.RENAMED if "rename to" in names else ChangeKind.MODIFIED
-
-
-def _problem(head: str, file: ChangedFile) -> str | None:
-    if _BINARY.search(head):
-        return "it is binary"
-    if _LINK_OR_MODULE.search(head):
-        return "it is a link or a submodule"
-    return vet_path(file.path) or vet_path(file.old_path)
 
 
 def _hunks(body: str) -> tuple[Hunk, ...] | str:
@@ -198,12 +143,17 @@ def _hunks(body: str) -> tuple[Hunk, ...] | str:
         for line in hunk:
             shown += 1
             if line.line_type == "\\":
-                mark, text = lines[-1] if lines else (" ", b"")
-                lines[-1:] = [(mark, text.removesuffix(b"\n"))]
+                mark, text = lines.pop() if lines else (" ", b"")
+                lines.append((mark, text.removesuffix(b"\n")))
             else:
-                lines.append((line.line_type, line.value.encode("latin-1")))
-        hunks.append(Hunk(hunk.source_start, hunk.target_start, tuple(lines)))
-    if shown + len(hunks) != body.count("\n") + (not body.endswith("\n")):
+                # An empty line without a mark is one of context, as some tools strip its space.
+                lines.append((line.line_type or " ", line.value.encode("latin-1")))
+        read = Hunk(hunk.source_start, hunk.target_start, tuple(lines))
+        ends = [line.endswith(b"\n") for side in (read.old, read.new) for line in side[:-1]]
+        if not all(ends) or not all(text for _, text in lines):
+            return "its hunks have an end of the file in the middle"
+        hunks.append(read)
+    if shown + len(hunks) != body.count("\n"):
         return "its hunks hold other lines than they count"
     return tuple(hunks)
 

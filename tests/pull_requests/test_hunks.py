@@ -67,6 +67,14 @@ def test_into_an_empty_file_and_back() -> None:
     assert unapply_hunks(b"a\nb", [added]) == b""
 
 
+def test_a_change_that_names_no_line_beside_it_is_neither_made_nor_taken_back() -> None:
+    """Lines deleted without any context would "stand there already" at the end of every file."""
+    deleted = Hunk(2, 1, (("-", b"two\n"), ("-", b"three\n")))
+
+    assert unapply_hunks(TEXT, [deleted]) == Misfit(1, "the change names no line that it stands beside")
+    assert apply_hunks(TEXT, [deleted.reversed()]) == unapply_hunks(TEXT, [deleted])
+
+
 @pytest.mark.parametrize("seed", range(60))
 def test_the_same_as_git_on_random_texts(seed: int, tmp_path: Path) -> None:
     """Change a text at random, shift it by lines above, and compare with ``git apply``."""

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from investigator.errors import LimitError, SourceError
-from investigator.sources.diff_reader import ChangeKind, Hunk, hunks_between, read_diff, vet_path
+from investigator.sources.diff_header import ChangeKind, vet_path
+from investigator.sources.diff_reader import Hunk, hunks_between, read_diff
 
 HEAD = (
     b"diff --git a/vllm/a.py b/vllm/a.py\nindex 1234567..89abcde 100644\n--- a/vllm/a.py\n+++ b/vllm/a.py\n"
@@ -57,12 +58,23 @@ def test_a_missing_newline_belongs_to_the_line_before() -> None:
 @pytest.mark.parametrize(
     ("head", "kind", "path", "old_path"),
     [
-        ("new file mode 100644\n--- /dev/null\n+++ b/n.py\n", ChangeKind.ADDED, "n.py", "n.py"),
-        ("deleted file mode 100644\n--- a/n.py\n+++ /dev/null\n", ChangeKind.DELETED, "n.py", "n.py"),
+        ("new file mode 100644\nindex 0000000..e69de29\n", ChangeKind.ADDED, "n.py", "n.py"),
+        (
+            "new file mode 100644\n--- /dev/null\n+++ b/n.py\n@@ -0,0 +1 @@\n+x\n",
+            ChangeKind.ADDED,
+            "n.py",
+            "n.py",
+        ),
+        (
+            "deleted file mode 100644\n--- a/n.py\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n",
+            ChangeKind.DELETED,
+            "n.py",
+            "n.py",
+        ),
         ("similarity index 100%\nrename from o.py\nrename to n.py\n", ChangeKind.RENAMED, "n.py", "o.py"),
         ("old mode 100644\nnew mode 100755\n", ChangeKind.MODIFIED, "n.py", "n.py"),
         (
-            "--- a/with space.py\t\n+++ b/with space.py\t\n",
+            "--- a/with space.py\t\n+++ b/with space.py\t\n@@ -1 +1 @@\n-x\n+y\n",
             ChangeKind.MODIFIED,
             "with space.py",
             "with space.py",
@@ -106,6 +118,25 @@ def test_kinds_of_change(head: str, kind: ChangeKind, path: str, old_path: str) 
         (HEAD + b"@@ -1 +1 @@\n-one\n+two\nstray\n", "its hunks"),
         (HEAD + b"@@ -1,1 +99999999999999999999,1 @@ x\n one\n?two\n", "its hunks"),
         (b"diff --git \n@@ -1 +1 @@\n-one\n+two\n", "its name cannot be read"),
+        (HEAD + b"@@ -1 +1 @@\n\\ No newline at end of file\n-one\n+two\n", "end of the file in the middle"),
+        (HEAD + b"@@ -1,2 +1 @@\n-one\n\\ No newline\n-two\n+two\n", "end of the file in the middle"),
+        (HEAD, "nothing of what changes"),
+        (b"diff --git a/x b/x\nindex 1234..5678 100644\n", "nothing of what changes"),
+        (HEAD + b"@@\n-one\n@@ -1 +1 @@\n-one\n+two\n", "not one that git writes"),
+        (HEAD.replace(b"+++", b"index 1234..\n+++") + HUNK, "not one that git writes"),
+        (HEAD + b"\n" + HUNK, "not one that git writes"),
+        (HEAD.replace(b"---", b"new file mode 100644\nnew file mode 100644\n---") + HUNK, "that git writes"),
+        (
+            b"diff --git a/x b/y\nrename from x\nrename to y\nnew file mode 100644\n",
+            "not one that git writes",
+        ),
+        (HEAD.replace(b"---", b"new file mode 100644\n---") + HUNK, "names several files"),
+        (HEAD.replace(b"--- a/vllm", b"--- a/other") + HUNK, "names several files"),
+        (HEAD.replace(b"--- a/vllm/a.py\n", b"") + HUNK, "does not name the file"),
+        (b"diff --git a/x b/y\nsimilarity index 100%\ncopy from x\ncopy to y\n", "a copy of another file"),
+        (HEAD.replace(b"a.py", b"\xff.py") + HUNK, "its name cannot be read"),
+        (b'diff --git "a/\\x41" "b/\\x41"\nold mode 100644\nnew mode 100755\n', "its name cannot be read"),
+        (b'diff --git "a/a\\tb" "b/a\\tb"\nold mode 100644\nnew mode 100755\n', "has characters"),
     ],
 )
 def test_one_bad_file_does_not_spoil_the_others(diff: bytes, problem: str) -> None:
@@ -117,6 +148,33 @@ def test_one_bad_file_does_not_spoil_the_others(diff: bytes, problem: str) -> No
     assert (good.path, len(good.hunks)) == ("g", 1)
 
 
+@pytest.mark.parametrize("end", [0, -1, -20])
+def test_a_diff_that_is_cut_off_says_so(end: int) -> None:
+    diff = HEAD + b"@@ -1,2 +1,2 @@\n-one\n+two\n three"[: end or None]
+    (file,) = read_diff(diff, "x")
+
+    assert (file.problem, file.hunks) == ("it is cut off", ())
+
+
+def test_an_empty_line_without_a_mark_is_one_of_context() -> None:
+    """As mail and editors leave it that strip spaces from the ends of lines; git takes it, too."""
+    (file,) = read_diff(HEAD + b"@@ -1,3 +1,3 @@\n one\n\n-two\n+three\n", "x")
+
+    assert file.hunks[0].old == (b"one\n", b"\n", b"two\n")
+
+
+def test_quoted_names_are_read() -> None:
+    head = rb"""diff --git "a/vllm/\303\251 \"x\".py" "b/vllm/\303\251 \"x\".py"
+--- "a/vllm/\303\251 \"x\".py"
++++ "b/vllm/\303\251 \"x\".py"
+"""
+    (file,) = read_diff(head + HUNK, "x")
+
+    assert (file.path, file.problem) == ('vllm/é "x".py', None)
+    (moded,) = read_diff(head.partition(b"\n")[0] + b"\nold mode 100644\nnew mode 100755\n", "x")
+    assert (moded.path, moded.problem) == ('vllm/é "x".py', None)
+
+
 def test_limits_and_nonsense_are_refused_as_a_whole() -> None:
     with pytest.raises(LimitError, match="20,971,520"):
         read_diff(b" " * (20 * 1024 * 1024 + 1), "x")
@@ -124,6 +182,8 @@ def test_limits_and_nonsense_are_refused_as_a_whole() -> None:
         read_diff(b"".join(b"diff --git a/%d b/%d\n" % (i, i) for i in range(3001)), "x")
     with pytest.raises(SourceError, match="no diff in git's form"):
         read_diff(b"<html>", "x")
+    with pytest.raises(SourceError, match="no diff in git's form"):
+        read_diff(b"--- a/vllm/b.py\n+++ b/vllm/b.py\n" + HUNK + HEAD + HUNK, "x")
     with pytest.raises(SourceError, match=r"names 'vllm/a\.py' twice"):
         read_diff(HEAD + HUNK + HEAD + HUNK, "x")
 
