@@ -152,6 +152,8 @@ def _hunks(body: str) -> tuple[Hunk, ...] | str:
         ends = [line.endswith(b"\n") for side in (read.old, read.new) for line in side[:-1]]
         if not all(ends) or not all(text for _, text in lines):
             return "its hunks have an end of the file in the middle"
+        if (len(read.old), len(read.new)) != (hunk.source_length, hunk.target_length):
+            return "its hunks hold other lines than they count"
         hunks.append(read)
     if shown + len(hunks) != body.count("\n"):
         return "its hunks hold other lines than they count"

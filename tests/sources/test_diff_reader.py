@@ -116,6 +116,7 @@ def test_kinds_of_change(head: str, kind: ChangeKind, path: str, old_path: str) 
         (HEAD + b"@@ -1,9 +1,9 @@\n one\n", "its hunks cannot be read"),
         (HEAD + b"@@ -1 +1 @@\n-one\n+two\n+three\n", "its hunks"),
         (HEAD + b"@@ -1 +1 @@\n-one\n+two\nstray\n", "its hunks"),
+        (HEAD + b"@@ -1 +1 @@\n-one\n+two\n\n", "other lines than they count"),
         (HEAD + b"@@ -1,1 +99999999999999999999,1 @@ x\n one\n?two\n", "its hunks"),
         (b"diff --git \n@@ -1 +1 @@\n-one\n+two\n", "its name cannot be read"),
         (HEAD + b"@@ -1 +1 @@\n\\ No newline at end of file\n-one\n+two\n", "end of the file in the middle"),
