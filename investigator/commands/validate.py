@@ -286,6 +286,6 @@ def _json(text: str) -> Json:
 
 
 def _cache(settings: Settings) -> Path:
-    from platformdirs import user_cache_path
+    from investigator.sources.store import default_root
 
-    return settings.cache_dir or user_cache_path("investigate")
+    return settings.cache_dir or default_root()

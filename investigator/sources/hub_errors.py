@@ -1,5 +1,6 @@
 """What huggingface_hub raises, as what a user can act on."""
 
+import json
 import re
 from typing import Any
 
@@ -81,13 +82,14 @@ def _from_status(error: Any, repo: str, endpoint: str) -> SourceError:
 def _from_library(error: Exception, repo: str, endpoint: str) -> SourceError | None:
     """Errors of the HTTP library below, and of answers that have no sensible shape."""
     library = type(error).__module__.partition(".")[0]
-    if library in _HTTP_LIBRARIES:
+    unreadable = isinstance(error, json.JSONDecodeError)  # requests has a kind of its own
+    if library in _HTTP_LIBRARIES and not unreadable:
         if "Timeout" in type(error).__name__:
             return Busy(f"{repo}: {endpoint} stopped answering", "try again, or use --offline")
         return SourceError(
             f"{repo}: {endpoint} cannot be reached ({type(error).__name__})", "is the network there? a proxy?"
         )
-    if isinstance(error, OSError):
+    if isinstance(error, OSError) and not unreadable:
         return SourceError(
             f"{repo}: what {endpoint} sent cannot be kept ({error})",
             "is the answer cut off, or the disk full? try again",

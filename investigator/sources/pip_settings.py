@@ -72,6 +72,7 @@ def config_files() -> list[Path]:
         with suppress(RuntimeError):  # a user without a home folder has no settings of its own
             folders.append(platformdirs.user_config_dir("pip", appauthor=False, roaming=True))
     folders.append(sys.prefix)
+    folders = [folder for folder in folders if os.path.isabs(folder)]  # not "~/.pip" of nobody's home
     return [Path(folder) / name for folder in folders] + ([Path(override)] if override else [])
 
 

@@ -62,9 +62,11 @@ def default_root() -> Path:
     import platformdirs
 
     try:
-        return Path(platformdirs.user_cache_dir("investigate", appauthor=False))
+        folder = Path(platformdirs.user_cache_dir("investigate", appauthor=False))
     except RuntimeError:
-        return Path(os.devnull, "no home folder")
+        folder = Path("~")
+    # For a user without a home, platformdirs raises or, before 4.12, leaves the tilde as it is.
+    return folder if folder.is_absolute() else Path(os.devnull, "no home folder")
 
 
 class _Memory:

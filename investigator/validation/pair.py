@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from investigator.errors import IncompleteError, UsageError
+from investigator.validation.extras import MEASURING, require
 from investigator.validation.specs import MICRO, SPECS, TINY, PairSpec
 
 MAX_CONFIG_BYTES = 4 << 20
@@ -98,14 +99,21 @@ def spec_hash(spec: PairSpec) -> str:
 
 def train_in_process(spec: PairSpec, folder: Path) -> None:
     """Train ``spec`` in a process of its own, into ``folder``, whole or not at all."""
+    require("validate", *MEASURING, what=f"training the {spec.name} pair")
     part = folder.with_name(folder.name + ".part")
-    part.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        part.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise IncompleteError(
+            f"no pair can be kept in {part.parent}: {error.strerror}",
+            "name a folder with --cache-dir or INVESTIGATE_CACHE_DIR",
+        ) from error
     command = [sys.executable, "-m", "investigator.validation.train", spec.name, "--out", str(part)]
     outcome = subprocess.run(command, check=False)
     if outcome.returncode != 0:
         raise IncompleteError(
             f"training the {spec.name} pair ended with code {outcome.returncode}",
-            "it needs torch, safetensors and tokenizers (the extra 'validate') and is quick only on a GPU",
+            "its own lines above say why; it is quick only on a GPU",
         )
     part.rename(folder)
 

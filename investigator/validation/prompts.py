@@ -7,6 +7,7 @@ from pathlib import Path
 
 from investigator.errors import IncompleteError, UsageError
 from investigator.validation import corpus
+from investigator.validation.extras import require
 from investigator.validation.pair import Pair
 
 MAX_PROMPT_FILE = 64 << 20
@@ -37,12 +38,9 @@ def read_prompts(file: Path, pair: Pair) -> Prompts:
 
 def encode(pair: Pair, texts: Sequence[str], tokens: int | None) -> Prompts:
     """Token ids of ``texts``, cut to ``tokens`` each."""
-    try:
-        from tokenizers import Tokenizer
-    except ImportError as error:
-        raise IncompleteError(
-            "prompts need the package tokenizers", "pip install 'drafter-investigator[validate]'"
-        ) from error
+    require("validate", "tokenizers", what="making prompts")
+    from tokenizers import Tokenizer
+
     tokenizer = Tokenizer.from_file(str(_tokenizer_file(pair)))
     rows = [
         encoding.ids[:tokens] for encoding in tokenizer.encode_batch(list(texts), add_special_tokens=False)

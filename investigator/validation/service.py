@@ -17,6 +17,7 @@ from investigator.validation.charts import acceptance_length_chart, per_position
 from investigator.validation.cpu_engine import CPU_REQUIREMENT, cpu_environment
 from investigator.validation.document import as_document, render
 from investigator.validation.emit import Experiment, Repair, emit, read_variants
+from investigator.validation.extras import MEASURING, require
 from investigator.validation.from_run import RunRecord
 from investigator.validation.launchers.interface import Destination, Launcher, Say, Where
 from investigator.validation.pair import Pair
@@ -185,6 +186,8 @@ def launcher_of(request: Request, cache: Path, say: Say) -> Launcher:
             chosen = python or str(cpu_environment(cache, say))
             return LocalLauncher(python=chosen, parallel=request.parallel or 1)
         case _:
+            if on.where is Where.CPU and python is None:
+                require("validate", *MEASURING, what="the reference on this machine")
             return LocalLauncher(python=python or sys.executable, parallel=request.parallel)
 
 

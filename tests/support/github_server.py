@@ -60,10 +60,14 @@ class MiniGitHub:
 
     @property
     def requests(self) -> list[str]:
-        """What was asked, in order, below the API's address; diffs are marked."""
+        """What was asked, in order, below the API's address, queries sorted; diffs are marked."""
         return [
             request.path.removeprefix(f"/api/v3/repos/{REPO}")
-            + (f"?{request.query_string.decode()}" if request.query_string else "")
+            + (
+                "?" + "&".join(sorted(request.query_string.decode().split("&")))
+                if request.query_string
+                else ""
+            )
             + (" (diff)" if "diff" in request.headers.get("Accept", "") else "")
             for request, _ in self.server.log
         ]

@@ -13,6 +13,7 @@ from typing import Any
 
 from investigator.errors import IncompleteError
 from investigator.validation.conductor import MARK
+from investigator.validation.extras import require
 from investigator.validation.launchers.interface import Say
 
 _ENDED = ("SUCCEEDED", "FAILED", "STOPPED")
@@ -48,15 +49,15 @@ class RayLauncher:
                 say(f"again: {', '.join(left)}")
 
     def _client(self) -> Any:
-        try:
-            from ray.job_submission import JobSubmissionClient
-        except ImportError as error:
-            raise IncompleteError("Ray needs the package ray", "pip install 'ray[default]'") from error
+        require("ray", "ray", what="a Ray cluster")
+        from ray.job_submission import JobSubmissionClient
+
         try:
             return JobSubmissionClient(f"http://{self.address}")
         except (ConnectionError, RuntimeError) as error:
             raise IncompleteError(
-                f"no Ray cluster answers at {self.address}", "give the dashboard's host and port"
+                f"no Ray cluster answers at {self.address}: {str(error).strip().partition(chr(10))[0]}",
+                "give the dashboard's host and port",
             ) from error
 
     def _submit(self, client: Any, folder: Path, name: str) -> str:

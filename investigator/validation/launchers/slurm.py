@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from investigator.errors import IncompleteError
+from investigator.validation.extras import require
 from investigator.validation.launchers.interface import Say
 
 
@@ -40,10 +41,9 @@ class SlurmLauncher:
         return [self.python, str(folder.resolve() / "run.py"), "--only", name, "--parallel", "1"]
 
     def _executor(self, folder: Path) -> Any:
-        try:
-            import submitit
-        except ImportError as error:
-            raise IncompleteError("Slurm needs the package submitit", "pip install submitit") from error
+        require("slurm", "submitit", what="a Slurm cluster")
+        import submitit
+
         if self.cluster == "slurm" and shutil.which("sbatch") is None:
             raise IncompleteError("there is no sbatch on this machine", "run it on the cluster's login node")
         executor = submitit.AutoExecutor(folder=folder / "results" / "jobs", cluster=self.cluster)
