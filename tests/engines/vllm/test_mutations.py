@@ -16,21 +16,26 @@ from investigator.sources.open import Workspace
 from tests.support import mutator
 from tests.support.mutator import Files
 from tests.support.releases import FULL, MIXED, Release, open_release_files, shared_folder
+from tests.support.shapes import (
+    CONFIG,
+    DRAFT,
+    INTERFACES,
+    RUNNER,
+    SCHEDULER,
+    SECOND,
+    SPECULATIVE,
+    draft_model_renamed,
+    everything,
+    helper_written_out,
+    helpers_moved,
+    locals_renamed,
+    modules_renamed,
+    package_renamed,
+)
 
 pytestmark = [pytest.mark.network, pytest.mark.slow]
 
-RUNNER = "vllm/v1/worker/gpu_model_runner.py"
-SECOND = "vllm/v1/worker/gpu/spec_decode/eagle/eagle3_utils.py"
 SECOND_MASK = "vllm/v1/worker/gpu/spec_decode/utils.py"
-SCHEDULER = "vllm/v1/core/sched/scheduler.py"
-COORDINATOR = "vllm/v1/core/kv_cache_coordinator.py"
-SPECULATIVE = "vllm/config/speculative.py"
-CONFIG = "vllm/config/vllm.py"
-MODELS = "vllm/model_executor/models"
-DRAFT = f"{MODELS}/qwen3_dflash.py"
-INTERFACES = f"{MODELS}/interfaces.py"
-FIRST_HELPER = "_get_eagle3_aux_layers_from_config"
-SECOND_HELPER = "get_eagle3_aux_layers_from_config"
 
 Change = Callable[[Files], dict[str, bytes]]
 
@@ -42,82 +47,6 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Release
 
 
 # -- rewrites ---------------------------------------------------------------------------
-
-DECISIVE = (
-    RUNNER,
-    SECOND,
-    SCHEDULER,
-    COORDINATOR,
-    SPECULATIVE,
-    CONFIG,
-    INTERFACES,
-    "vllm/v1/core/kv_cache_manager.py",
-    "vllm/v1/core/kv_cache_utils.py",
-    "vllm/v1/core/single_type_kv_cache_manager.py",
-    "vllm/v1/kv_cache_interface.py",
-    "vllm/model_executor/layers/attention/attention.py",
-    "vllm/v1/spec_decode/llm_base_proposer.py",
-    "vllm/v1/spec_decode/dflash.py",
-    "vllm/v1/worker/gpu_worker.py",
-    "vllm/engine/arg_utils.py",
-)
-
-
-def modules_renamed(files: Files) -> dict[str, bytes]:
-    def new(path: str) -> str:
-        folder, _, name = path.rpartition("/")
-        return f"{folder}/other_{name}"
-
-    return mutator.rename_modules(files, {path: new(path) for path in DECISIVE if path in files})
-
-
-def package_renamed(files: Files) -> dict[str, bytes]:
-    """The second runner's package is called otherwise."""
-    old, new = "vllm/v1/worker/gpu/", "vllm/v1/worker/second/"
-    return mutator.rename_modules(
-        files, {path: path.replace(old, new) for path in files if path.startswith(old)}
-    )
-
-
-def draft_model_renamed(files: Files) -> dict[str, bytes]:
-    """The draft model's module too; the registry names it by a string."""
-    renamed = mutator.rename_modules(files, {DRAFT: f"{MODELS}/block_draft.py"})
-    return mutator.edit_nodes(
-        renamed,
-        f"{MODELS}/registry.py",
-        "string",
-        lambda node: '"block_draft"' if text(node) == '"qwen3_dflash"' else None,
-    )
-
-
-def helpers_moved(files: Files) -> dict[str, bytes]:
-    moved = mutator.move_function(files, RUNNER, FIRST_HELPER, "vllm/v1/worker/taps.py")
-    moved = mutator.move_function(moved, SECOND, SECOND_HELPER, "vllm/v1/worker/gpu/taps.py")
-    return mutator.move_function(moved, SPECULATIVE, "use_eagle", "vllm/config/predicates.py")
-
-
-def helper_written_out(files: Files) -> dict[str, bytes]:
-    return mutator.inline_function(files, RUNNER, FIRST_HELPER)
-
-
-def locals_renamed(files: Files) -> dict[str, bytes]:
-    renamed = dict(files)
-    for path, function in (
-        (RUNNER, FIRST_HELPER),
-        (SECOND, SECOND_HELPER),
-        (SCHEDULER, "Scheduler.__init__"),
-        (SCHEDULER, "Scheduler.schedule"),
-        (COORDINATOR, "KVCacheCoordinator.__init__"),
-        (COORDINATOR, "get_kv_cache_coordinator"),
-        (DRAFT, "DFlashQwen3Attention.__init__"),
-        (DRAFT, "DFlashQwen3DecoderLayer.__init__"),
-    ):
-        renamed = mutator.rename_locals(renamed, path, function)
-    return renamed
-
-
-def everything(files: Files) -> dict[str, bytes]:
-    return modules_renamed(package_renamed(draft_model_renamed(helpers_moved(locals_renamed(files)))))
 
 
 @pytest.mark.parametrize(
