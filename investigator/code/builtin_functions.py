@@ -157,7 +157,7 @@ def _getattr(this: _Call) -> Value:
     if value is NotImplemented:
         if len(this.args) > 2:
             return this.args[2]
-        raise this.fail("AttributeError", f"{owner!r} has no attribute {name!r}")
+        return this.interp.not_there(this.frame, this.node, owner, name)
     if not may_be_absent(value):
         return value
     if len(this.args) > 2 and isinstance(value, OneOf):

@@ -496,12 +496,19 @@ class Interpreter:
         """``owner.name``. Raises Raised(AttributeError) where it surely does not exist."""
         value = self.attribute_or_missing(frame, node, owner, name)
         if value is NotImplemented:
-            raise self.fail("AttributeError", f"{owner!r} has no attribute {name!r}", frame, node)
+            return self.not_there(frame, node, owner, name)
         if may_be_absent(value):
             self.doubts += 1
             self.note(Happening.ASSUME, "no AttributeError", value, frame, node)
             return without_absent(value)
         return value
+
+    def not_there(self, frame: Frame, node: Node, owner: Value, name: str) -> Unknown:
+        """What an attribute comes to that is asked for outright and is not there: its class's default,
+        which is not known, or Raised(AttributeError)."""
+        if isinstance(owner, Instance) and owner.defaults:
+            return Unknown(f"{owner!r} names no {name}: its class's default", frame.module.place(node))
+        raise self.fail("AttributeError", f"{owner!r} has no attribute {name!r}", frame, node)
 
     def attribute_or_missing(self, frame: Frame, node: Node, owner: Value, name: str) -> Value:
         """``owner.name``; NotImplemented where it surely does not exist; ABSENT among its

@@ -158,10 +158,12 @@ class _Making:
             self.levels[number] = _Level(function, self._given(number, supply, time), time)
         return self.levels[number]
 
-    def _given(self, number: int, supply: Supply, time: Time) -> Given:
+    def _given(self, number: int, supply: Supply, time: Time, at: Node | None = None) -> Given:
+        """``at``: the call in the ``__init__`` from which all that is asked is looked at."""
+
         @contextmanager
         def looking_from(node: Node) -> Iterator[None]:
-            self.asking.append((*time, (number, node.start_byte)))
+            self.asking.append((*time, (number, (at or node).start_byte)))
             try:
                 yield
             finally:
@@ -197,20 +199,21 @@ class _Making:
             call = next((c for c, target in self._calls_up(below, level) if target == number), None)
             if call is not None:
                 time = (*level.time, (below, call.start_byte))
-                return self._supply_of_call(level, call, function), time
+                bound_call = text(child(call, "function")).startswith("super")
+                return self._supply_of_call(level, call, function, bound=bound_call), time
         return self.supply, ()
 
-    def _supply_of_call(self, level: _Level, call: Node, function: FunctionValue) -> Supply:
+    def _supply_of_call(self, level: _Level, call: Node, function: FunctionValue, *, bound: bool) -> Supply:
+        """What a call in an ``__init__`` hands to a method; ``bound``: the object itself is not written."""
         interp = self.interp
         handed: dict[str, Node] = {}
-        callee = "".join(text(child(call, "function")).split())
         arguments = named(child(call, "arguments"))
         splats = [a for a in arguments if a.type in ("list_splat", "dictionary_splat")]
         positional = [
             a for a in arguments if a.type not in ("keyword_argument", "list_splat", "dictionary_splat")
         ]
         taking = [p.name for p in parameters(function.node) if p.kind in ("positional", "any")]
-        taking = taking[1:] if callee.startswith("super(") else taking
+        taking = taking[1:] if bound else taking
         if not any(a.type == "list_splat" for a in splats):
             handed.update(zip(taking, positional, strict=False))
         for argument in arguments:
@@ -225,7 +228,7 @@ class _Making:
                 with level.given.looking_from(call):
                     value = interp.evaluate(frame, handed[name])
                 return known if find_unknown(value, 0) is not None and known is not NotImplemented else value
-            if not splats and name in defaults and known is NotImplemented:
+            if not splats and name in defaults:
                 return interp.module_default(function, defaults[name])
             return known
 
@@ -271,8 +274,7 @@ class _Making:
                 return binding(interp, frame, there, node, target, limit)
             if node.start_byte in up:
                 return self._look(up[node.start_byte], name, ())
-            called = text(child(node, "function"))
-            return Weighed(Unknown(f"{called} may set {name}", function.module.place(node)))
+            return self._set_by(number, level, node, name)
 
         leaving = local.returns if limit is None else ()
         weighed = weigh(interp, frame, nodes, value_of, leaving, limit)
@@ -280,6 +282,33 @@ class _Making:
             return weighed
         value = changed_since(interp, frame, target, weighed.value, weighed.since, end)
         return Weighed(value, weighed.certain, weighed.since)
+
+    def _set_by(self, number: int, level: _Level, call: Node, name: str) -> Weighed:
+        """What a call in an ``__init__`` leaves in the attribute: followed where it is of a method that
+        assigns this one attribute and, of the object, nothing else."""
+        interp, called = self.interp, text(child(call, "function"))
+        unknown = Weighed(Unknown(f"{called} may set {name}", level.initialiser.module.place(call)))
+        method = classes.class_attribute(interp, self.cls, called.rpartition(".")[2])
+        if not isinstance(method, FunctionValue) or method.decorators:
+            return unknown
+        local = interp.local_bindings(method)
+        target = f"{local.first}.{name}"
+        own = {each for each in local.events if each.startswith(f"{local.first}.")}
+        if own != {target} or any(_on(each, local.first) for each in local.calls):
+            return unknown
+        supply = self._supply_of_call(level, call, method, bound=True)
+        given = self._given(number, supply, level.time, at=call)
+        frame = frame_at(interp, method, self.made, given, method.node.end_byte)
+
+        def value_of(there: Frame, node: Node) -> Weighed:
+            return binding(interp, frame, there, node, target, None)
+
+        weighed = weigh(interp, frame, local.events[target], value_of, local.returns)
+        if weighed.value is NotImplemented:
+            return weighed
+        end = method.node.end_byte
+        value = changed_since(interp, frame, target, weighed.value, weighed.since, end)
+        return Weighed(value, weighed.certain, call.start_byte)
 
     def _may_set(self, level: _Level, name: str, up: dict[int, int]) -> Iterator[Node]:
         """The calls of an ``__init__`` that may set the attribute: of other ``__init__`` methods, of
@@ -311,6 +340,13 @@ class _Making:
                 if isinstance(inner, FunctionValue) and self._sets(inner, name, seen):
                     return True
         return False
+
+
+def _on(call: Node, first: str) -> bool:
+    """Whether a call may set attributes of the object: of a method of its own, or handed the object."""
+    function = text(child(call, "function"))
+    given = (text(argument) for argument in named(child(call, "arguments")))
+    return function.startswith(f"{first}.") or function in _SETTING_ANY or first in given
 
 
 def _sets_any(call: Node, first: str) -> bool:

@@ -138,6 +138,8 @@ class Instance:
     """An object of a class in the tree, or of none (``cls`` None: made by a question).
 
     ``complete``: an attribute that is not there does not exist. Otherwise it is unknown.
+    ``defaults``: its real class, which is not in the tree, may hold a default for an attribute that
+    is not there: what is asked for outright is unknown, since released code that asks so runs.
     ``made_by``: evaluates an attribute on demand (see ``lazy``); None where there is none.
     ``label``: set on objects whose attribute reads are traced, e.g. ``draft config``.
     """
@@ -148,6 +150,7 @@ class Instance:
     label: str | None = None
     made_by: Callable[[str], Value] | None = None
     place: Place | None = None
+    defaults: bool = False
 
     def __repr__(self) -> str:
         return f"<{self.label or (self.cls.name if self.cls else 'object')}>"

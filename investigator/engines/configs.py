@@ -28,7 +28,7 @@ def config_object(values: Mapping[str, Value], label: str, complete: bool) -> In
             attributes[key] = config_object(value, f"{label}.{key}", complete)
         else:
             attributes[key] = traced(value, f"{label}.{key}")
-    made = Instance(None, attributes, complete=complete, label=label)
+    made = Instance(None, attributes, complete=complete, label=label, defaults=True)
     text = attributes.get("text_config")
     attributes.setdefault(TEXT_CONFIG, TextConfig(text if isinstance(text, Instance) else made))
     return made

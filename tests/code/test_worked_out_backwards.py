@@ -145,6 +145,51 @@ def test_a_change_in_a_subclass_sees_what_the_base_assigned() -> None:
     assert attribute(code, "x") == 3
 
 
+def test_a_base_has_its_own_default_for_what_it_is_not_handed() -> None:
+    code = (
+        "class Base:\n    def __init__(self, size=2):\n        self.size = size\n\n\n"
+        "class Thing(Base):\n    def __init__(self, size=1):\n        super().__init__()\n"
+    )
+
+    assert attribute(code, "size") == 2
+
+
+@pytest.mark.parametrize(
+    ("method", "expected"),
+    [
+        ("def make(self, x, y=4):\n        z = x + y\n        self.x = z", 7),
+        ("def make(self, x):\n        if x < 4:\n            x = 5\n        self.x = x", 5),
+        ("def make(self, x):\n        if x != 3:\n            self.x = 6", 1),
+        ("def make(self, x):\n        self.x = self.x + x", 4),
+    ],
+    ids=["by a default", "under a condition", "not reached", "of what it was"],
+)
+def test_what_a_method_sets_that_init_calls(method: str, expected: int) -> None:
+    code = (
+        f"class Thing:\n    def __init__(self):\n        self.x = 1\n        self.make(3)\n\n    {method}\n"
+    )
+
+    assert attribute(code, "x") == expected
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        "def make(self):\n        self.y = 2\n        self.x = self.y",
+        "def make(self):\n        self.other()\n        self.x = self.y",
+        "def make(self):\n        change(self)\n        self.x = self.y",
+    ],
+    ids=["sets another one too", "calls another method", "hands the object on"],
+)
+def test_a_method_that_may_change_more_leaves_what_it_sets_open(method: str) -> None:
+    code = (
+        "class Thing:\n    def __init__(self):\n        self.y = 1\n        self.make()\n\n"
+        f"    {method}\n\n    def other(self):\n        self.y = 2\n"
+    )
+
+    assert find_unknown(attribute(code, "x")) is not None
+
+
 def test_an_attribute_defined_by_itself_alone_is_open() -> None:
     code = "class Thing:\n    def __init__(self):\n        self.x = self.x + 1\n"
 

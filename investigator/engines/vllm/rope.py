@@ -6,12 +6,24 @@ draft must come out the same; where it does not, its layout is the target's.
 
 from collections.abc import Iterable, Iterator
 
+from investigator.code import classes, lazy
 from investigator.code.interpreter import Frame, Interpreter
-from investigator.code.values import Instance, OneOf, Raised, Unknown, Value, find_unknown
+from investigator.code.syntax import descendants, field, text
+from investigator.code.values import (
+    BudgetSpent,
+    ClassValue,
+    FunctionValue,
+    Instance,
+    OneOf,
+    Raised,
+    Unknown,
+    Value,
+    find_unknown,
+)
 from investigator.engines.interface import Told
 from investigator.engines.vllm import runners, target_layers
 from investigator.engines.vllm.loading import language_models, loaded
-from investigator.engines.vllm.rotary import ROPE, Ropes
+from investigator.engines.vllm.rotary import NEOX, ROPE, Ropes
 from investigator.engines.vllm.world import ASSUMPTIONS, Session, World
 from investigator.model import Json, Known, NotKnown, Runner
 
@@ -54,17 +66,39 @@ def target_style(session: Session) -> Value:
     ropes = Ropes(session)
     interp.natives[ROPE] = ropes
     try:
-        for model in reversed(list(language_models(interp, target))):
-            decoder = _attribute(interp, model, "model")
-            if isinstance(decoder, Instance):
-                setting = target_layers.layer_settings(session, decoder)
-                for attention in _instances(setting(name) for name in ATTENTIONS):
-                    for name in ROTARIES:
-                        _attribute(interp, attention, name)
+        *_, model = language_models(interp, target)
+        later = _set_later(session, model)
+        if later is not None:
+            return later
+        decoder = _attribute(interp, model, "model")
+        if isinstance(decoder, Instance):
+            setting = target_layers.layer_settings(session, decoder)
+            for attention in _instances(setting(name) for name in ATTENTIONS):
+                for name in ROTARIES:
+                    _attribute(interp, attention, name)
     except Raised as raised:
         return Unknown(f"how the target rotates: {raised}", raised.stack[-1])
+    except BudgetSpent as spent:
+        return Unknown(f"how the target rotates: {spent}", spent.place)
     styles = {rope.neox for rope in ropes.made if isinstance(rope.neox, bool)}
     return styles.pop() if len(styles) == 1 else Unknown("how the target rotates")
+
+
+def _set_later(session: Session, model: Instance) -> Value:
+    """What a model's ``__init__`` writes over the layout of layers that are made already; None where
+    none of its classes does."""
+    interp = session.interp
+    assert model.cls is not None
+    for base in classes.mro(interp, model.cls):
+        made = classes.own_attribute(interp, base, "__init__") if isinstance(base, ClassValue) else None
+        if not isinstance(made, FunctionValue):
+            continue
+        for node in descendants(field(made.node, "body"), "assignment"):
+            left, right = field(node, "left"), node.child_by_field_name("right")
+            if right is not None and left.type == "attribute" and text(field(left, "attribute")) == NEOX:
+                value = lazy.value_at(interp, made, right, model, session.supply)
+                return value if isinstance(value, bool) else Unknown("what the layout is written over with")
+    return None
 
 
 def _attribute(interp: Interpreter, owner: Instance, name: str) -> Value:

@@ -97,3 +97,10 @@ class Norm(Symbol):
         """The state it was given."""
         states = [v for v in (*arguments, *keywords.values()) if isinstance(v, State)]
         return states[0] if states else NotImplemented
+
+
+@dataclass(frozen=True)
+class LayerStack(Symbol):
+    """What ``make_layers`` gives: decoder layers, known by the function that makes one."""
+
+    makes: Value = field(compare=False)

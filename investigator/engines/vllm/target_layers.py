@@ -9,6 +9,7 @@ each captured stream has been through: indices into Hugging Face's ``hidden_stat
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
+from functools import cache
 
 from tree_sitter import Node
 
@@ -31,7 +32,7 @@ from investigator.code.values import (
 from investigator.engines.interface import Step, Told
 from investigator.engines.vllm import drafter, roles, runners
 from investigator.engines.vllm.refusal import stopped
-from investigator.engines.vllm.states import Layer, Norm, Positions, State
+from investigator.engines.vllm.states import Layer, LayerStack, Norm, Positions, State
 from investigator.engines.vllm.world import ASSUMPTIONS, Session, World, target_architectures
 from investigator.model import Known, NotKnown, Outcome, Runner
 
@@ -199,7 +200,13 @@ def target_model(session: Session) -> Instance | None:
     if cls is None:
         return None
     interp.natives["SupportsMultiModal.get_language_model"] = _language_model
-    return lazy.instance(interp, cls, session.supply, label="target model")
+    interp.natives.setdefault("make_layers", _make_layers)
+    initialiser = classes.class_attribute(interp, cls, "__init__")
+    supply = session.supply
+    if isinstance(initialiser, FunctionValue):
+        # The loader hands over the config and a prefix alone.
+        supply = lazy.with_defaults(interp, initialiser, supply)
+    return lazy.instance(interp, cls, supply, label="target model")
 
 
 def _language_model(interp: Interpreter, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:  # noqa: ARG001
@@ -280,28 +287,30 @@ def _run_forward(session: Session, holder: Instance, layers: int) -> tuple[Value
     return [s.depth if isinstance(s, State) else s for s in found[0]], place
 
 
-def layer_settings(session: Session, holder: Instance) -> Callable[[str], Value]:
-    """Attributes of the decoder's layers, from the constructor that ``make_layers`` is given."""
-    interp = session.interp
-    made: list[Value] = []
+def _make_layers(interp: Interpreter, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:  # noqa: ARG001
+    """``make_layers(count, layer_fn, ...)`` without pipeline parallelism: first, end, layers."""
+    given = {**dict(zip(("num_hidden_layers", "layer_fn"), args, strict=False)), **kwargs}
+    count = given.get("num_hidden_layers", Unknown("how many layers are made"))
+    return (0, count, LayerStack(given.get("layer_fn", Unknown("what makes a layer"))))
 
-    def make_layers(interp: Interpreter, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
-        function = args[1] if len(args) > 1 else kwargs.get("layer_fn")
-        if isinstance(function, FunctionValue):
-            made.append(lazy.returned(interp, function, session.supply))
-        return Unknown("layers")
+
+def layer_settings(session: Session, holder: Instance) -> Callable[[str], Value]:
+    """Attributes of the decoder's layers, from the function that ``make_layers`` is given."""
+    kept = holder.attributes.get("layers")
+
+    @cache
+    def layer() -> Value:
+        stack = holder.made_by("layers") if kept is None and holder.made_by is not None else kept
+        makes = stack.makes if isinstance(stack, LayerStack) else None
+        made = isinstance(makes, FunctionValue)
+        return lazy.returned(session.interp, makes, session.supply) if made else None
 
     def setting(name: str) -> Value:
-        if not made and holder.made_by is not None:
-            interp.natives["make_layers"] = make_layers
-            kept = holder.attributes.get("layers", NotImplemented)
-            holder.made_by("layers")
-            if kept is not NotImplemented:
-                holder.attributes["layers"] = kept
-        layer = made[0] if made else None
-        if isinstance(layer, Instance) and layer.made_by is not None:
-            return layer.made_by(name)
-        return NotImplemented
+        one = layer()
+        if not isinstance(one, Instance):
+            return NotImplemented
+        own = one.attributes.get(name, NotImplemented)
+        return one.made_by(name) if own is NotImplemented and one.made_by is not None else own
 
     return setting
 

@@ -94,6 +94,39 @@ def test_a_wrapped_targets_layout_is_its_language_models() -> None:
     assert found.outcome == rotates("pairs", "target")
 
 
+FIXED_ROPE = """\
+        self.rotary_emb = self.turned(config)
+
+    def turned(self, config):
+        return get_rope(8, 1024, is_neox_style=False)"""
+OWN_METHOD = """\
+        self.make_rope(config)
+
+    def make_rope(self, config, pairs=True):
+        style = not pairs
+        self.rotary_emb = get_rope(8, 1024, is_neox_style=style)"""
+WRITTEN_LATER = """\
+        self.lm_head = Head(config)
+        for layer in self.model.layers:
+            layer.self_attn.rotary_emb.is_neox_style = False"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (f"        self.rotary_emb = {MADE_BY_TARGET}", FIXED_ROPE),
+        (f"        self.rotary_emb = {MADE_BY_TARGET}", OWN_METHOD),
+        ("        self.lm_head = Head(config)", WRITTEN_LATER),
+    ],
+    ids=["returned by a method", "set by a method", "written over later"],
+)
+def test_where_a_target_says_that_it_rotates_pairs(before: str, after: str) -> None:
+    files = engine(FROM_CONFIG, OVERWRITTEN)
+    files[TARGET_PATH] = files[TARGET_PATH].replace(before, after)
+
+    assert rotation(world(files), Runner.V2).outcome == rotates("pairs", "target")
+
+
 def test_a_target_whose_layout_is_not_seen_leaves_it_open() -> None:
     files = engine(FROM_CONFIG, OVERWRITTEN, "get_rope(8, 1024, config.rotates_so)")
 
@@ -110,6 +143,13 @@ def test_a_target_whose_layout_is_not_seen_leaves_it_open() -> None:
 )
 def test_the_base_comes_from_either_layout_of_the_config(case: Checkpoint, theta: int) -> None:
     assert rotation(world(engine(MADE_PLAIN), case), Runner.V2).outcome == rotates("halves", theta=theta)
+
+
+def test_a_key_that_the_targets_config_leaves_to_its_class_hides_no_layout() -> None:
+    asked = "get_rope(8, 1024, is_neox_style=False, rope_parameters=config.named_by_the_class)"
+    files = engine(FROM_CONFIG, OVERWRITTEN, asked)
+
+    assert rotation(world(files), Runner.V2).outcome == rotates("pairs", "target")
 
 
 def test_the_checkpoints_own_layout_is_kept_where_nobody_overwrites_it() -> None:
