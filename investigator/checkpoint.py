@@ -26,6 +26,13 @@ class ModelConfig:
     rewrites: tuple[str, ...] = ()
     tensors: Mapping[str, tuple[int, ...]] | None = None
 
+    @property
+    def rope_theta(self) -> Json:
+        """The base of the rotary angles, in either layout; None where the config gives none."""
+        nested = self.normalised.get("rope_parameters")
+        found = nested.get("rope_theta") if isinstance(nested, Mapping) else None
+        return found if found is not None else self.normalised.get("rope_theta")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Checkpoint:

@@ -12,12 +12,11 @@ from collections.abc import Mapping
 from investigator.checkpoint import Checkpoint
 from investigator.contracts.contract import Contract, Judgement, Sides
 from investigator.model import Json, Known, NotKnown, Outcome, Verdict
-from investigator.references.rotation import theta
 
 
 def _ask(checkpoint: Checkpoint) -> tuple[Outcome, tuple[str, ...]]:
     """The base that this checkpoint's config gives."""
-    base = theta(checkpoint)
+    base = checkpoint.draft.rope_theta
     if base is None:
         return NotKnown("the checkpoint's config holds no rope_theta"), ()
     return Known({"theta": base}), ("rope_theta", "rope_parameters.rope_theta")

@@ -17,8 +17,8 @@ from investigator.code.program import Program
 from investigator.code.syntax import descendants, field, named, text
 from investigator.code.trace import Happening
 from investigator.code.values import FunctionValue, Symbol, Unknown, Value
+from investigator.engines.finding import functions
 from investigator.engines.interface import Step, Told
-from investigator.engines.vllm.roles import functions
 from investigator.model import Known, NotKnown
 from investigator.references.draft_model import DraftModel, build
 

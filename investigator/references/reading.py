@@ -24,8 +24,8 @@ from investigator.code.values import (
     Unknown,
     find_unknown,
 )
+from investigator.engines.finding import functions
 from investigator.engines.interface import Step, Told
-from investigator.engines.vllm.roles import functions
 from investigator.model import Known, NotKnown
 from investigator.references.block import query_tokens
 from investigator.references.draft_model import build

@@ -10,7 +10,6 @@ from investigator.code.syntax import Place
 from investigator.engines.interface import Step, Told
 from investigator.errors import IntegrityError
 from investigator.model import Json, Known, NotKnown, Origin, Outcome, Source, SourceKind
-from investigator.references.rotation import theta
 from investigator.sources.interface import Tree
 from investigator.sources.text_tree import TextTree
 
@@ -99,7 +98,7 @@ def _head(value: Json, checkpoint: Checkpoint) -> Outcome | None:  # noqa: ARG00
 
 
 def _rotation(value: Json, checkpoint: Checkpoint) -> Outcome | None:
-    return Known({"layout": value, "theta": theta(checkpoint)}) if isinstance(value, str) else None
+    return Known({"layout": value, "theta": checkpoint.draft.rope_theta}) if isinstance(value, str) else None
 
 
 _BY_CONTRACT: dict[str, tuple[str, Callable[[Json, Checkpoint], Outcome | None]]] = {

@@ -4,17 +4,15 @@ A reference makes its rotary embedding of the draft's config, and rotates with a
 name says what it does (``rotate_half``: dimension ``i`` with ``i + d/2``).
 """
 
-from collections.abc import Mapping
-
 from investigator.checkpoint import Checkpoint
 from investigator.code import classes
 from investigator.code.program import Program
 from investigator.code.syntax import descendants, field, text
 from investigator.code.trace import Event, Happening
 from investigator.code.values import FunctionValue, Instance, Unknown
+from investigator.engines.finding import calls, functions
 from investigator.engines.interface import Step, Told
-from investigator.engines.vllm.roles import calls, functions
-from investigator.model import Json, Known, NotKnown
+from investigator.model import Known, NotKnown
 from investigator.references.draft_model import DraftModel, build
 
 HELPERS = {"rotate_half": "halves", "rotate_every_two": "pairs", "rotate_interleaved": "pairs"}
@@ -36,16 +34,9 @@ def rotation(program: Program, checkpoint: Checkpoint) -> Told:
         return Told(outcome=NotKnown("no rotary embedding made of the draft's config was found"))
     role = "the rotary embedding is made of the draft's own config"
     return Told(
-        outcome=Known({"layout": layout, "theta": theta(checkpoint)}), steps=(Step(made.place, role), step)
+        outcome=Known({"layout": layout, "theta": checkpoint.draft.rope_theta}),
+        steps=(Step(made.place, role), step),
     )
-
-
-def theta(checkpoint: Checkpoint) -> Json:
-    """The base that the draft's config gives, in either layout; None where it gives none."""
-    config = checkpoint.draft.normalised
-    nested = config.get("rope_parameters")
-    found = nested.get("rope_theta") if isinstance(nested, Mapping) else None
-    return found if found is not None else config.get("rope_theta")
 
 
 def _is_rotary(event: Event) -> bool:

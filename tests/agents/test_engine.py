@@ -8,7 +8,6 @@ import pytest
 
 from investigator.agents.engine import EngineAgent, EngineDesk
 from investigator.agents.interface import AgentContext, AgentResult, Promised
-from investigator.agents.vllm import VllmAgent
 from investigator.case import Case, EngineSpec, RepoSpec
 from investigator.checkpoint import Checkpoint
 from investigator.engines.registry import known
@@ -62,7 +61,7 @@ class Visit:
 
 
 def agent(tree: Tree, records: Records | None = None) -> EngineAgent:
-    return VllmAgent(lambda spec: tree, records or NoRecords())
+    return EngineAgent("vllm", lambda spec: tree, records or NoRecords())
 
 
 def test_every_question_gets_its_answer_with_lines_of_the_tree() -> None:
@@ -122,7 +121,7 @@ def test_a_tree_that_cannot_be_opened_is_the_agents_failure() -> None:
         raise NotFoundError(f"no {spec}", "")
 
     with pytest.raises(NotFoundError, match=r"no vllm==0\.20\.1"):
-        Visit(VllmAgent(fail, NoRecords()), checkpoint())
+        Visit(EngineAgent("vllm", fail, NoRecords()), checkpoint())
 
 
 def test_the_log_names_each_question_and_whether_it_was_answered() -> None:

@@ -1,7 +1,14 @@
-"""Imports point one way: a room knows the rooms below it, and nothing above."""
+"""Imports point one way, as the picture in docs/architecture.md has it.
+
+The layers and what a room must never import are read from that page, so picture and test cannot differ.
+Every import counts: at the top, inside a function, under TYPE_CHECKING, and by name through importlib.
+"""
 
 import ast
+import re
 from collections import defaultdict
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -13,93 +20,179 @@ FOLDERS = {
     "reports": "investigator.reports",
     "fixtures": "investigator.fixtures",
 }
+FACE = "investigator"
+"""The package itself: its version is for everyone, and it hands on the Python interface when asked."""
 
-LAYERS = (
-    {"model", "errors", "fixtures"},
-    {"case", "checkpoint", "events", "settings", "explain"},
-    {"methods"},
-    {"checkpoints"},
-    {"sources", "log", "run_folder", "outcome", "remedies", "history", "comparison"},
-    {"code", "evidence_check", "baseline"},
-    {"engines"},
-    {"references"},
-    {"contracts"},
-    {"synthesizer", "patches", "triage"},
-    {"pull_requests"},
-    {"agents", "validation"},
-    {"run", "compare"},
-    {"conduct"},
-    {"reports", "kept_repairs"},
-    {"repairing"},
-    {"timeline"},
-    {"team"},
-    {"api"},
-    {"commands"},
-    {"cli"},
-    {"__main__"},
-)
-"""From the ground up. A room may import any room of a lower layer, unless NEVER says otherwise."""
+LOADED_BY_NAME = {"investigator.engines.registry"}
+"""Modules that load what another distribution registered, so that the name cannot be read in the code."""
 
-NEVER = {
-    "synthesizer": {"sources", "code", "engines", "checkpoints"},  # it judges answers and reads no source
-    "contracts": {"sources"},
-    "code": {"checkpoint", "checkpoints", "case"},  # it follows values and knows no drafter
-    "agents": {"synthesizer", "patches", "triage", "pull_requests"},  # they answer and never judge
-    "reports": {"sources", "code", "engines", "contracts", "agents", "run", "conduct", "patches", "compare"},
-}
+MUTUAL = "code"
+"""The one room whose modules know each other: an expression holds calls, and a call runs statements."""
+
+PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 
 
-def imports() -> dict[str, dict[str, set[str]]]:
-    """Room -> imported room -> the modules that do it. Annotations' imports count too."""
-    seen: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
-    for folder, prefix in FOLDERS.items():
+def table(heading: str) -> list[list[str]]:
+    """The rows of the table under a heading of the page, without its head."""
+    section = PAGE.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+    rows = [line.strip("|").split("|") for line in section.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in row] for row in rows[2:]]
+
+
+def rooms(cell: str) -> set[str]:
+    """``investigator/code/``, ``agents/`` and ``investigator/cli.py`` are the rooms code, agents and cli."""
+    places = re.findall(r"`(?:investigator/)?(\w+)(?:/|\.py)`", cell)
+    assert len(places) == cell.count("`") // 2, cell
+    return set(places)
+
+
+LAYERS = [rooms(row[0]) for row in sorted(table("Rooms"), key=lambda row: int(row[1]))]
+LEVEL = {room: level for level, found in enumerate(LAYERS) for room in found}
+NEVER = {room: rooms(row[1]) for row in table("Never") for room in rooms(row[0])}
+
+
+def modules() -> dict[str, ast.Module]:
+    """Every module under the name by which it is imported."""
+    found = {}
+    for folder, package in FOLDERS.items():
         for path in (ROOT / folder).rglob("*.py"):
-            module = ".".join((prefix, *path.relative_to(ROOT / folder).with_suffix("").parts))
-            room = module.removesuffix(".__init__").split(".")[1:2]
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-                for name in imported(node):
-                    if room and name != room[0]:
-                        seen[room[0]][name].add(module)
+            name = ".".join((package, *path.relative_to(ROOT / folder).with_suffix("").parts))
+            found[name.removesuffix(".__init__")] = ast.parse(path.read_text(encoding="utf-8"))
+    return found
+
+
+def imported(tree: ast.AST) -> Iterator[str]:
+    """The dotted names that any statement or expression of a module brings in."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.ImportFrom(module=module, names=aliases, level=level):
+                assert level == 0, "imports are absolute"
+                yield from (f"{module}.{alias.name}" for alias in aliases)
+            case ast.Import(names=aliases):
+                yield from (alias.name for alias in aliases)
+            case ast.Attribute(value=ast.Name(id="investigator"), attr=attribute):
+                yield f"investigator.{attribute}"
+            case ast.Call(func=ast.Attribute(attr=called) | ast.Name(id=called), args=[first, *_]) if (
+                called in {"import_module", "__import__", "run_module"}
+            ):
+                yield written(first)
+
+
+def written(argument: ast.expr) -> str:
+    """What can be read of a module's name that is handed over as a text: "?" for nothing."""
+    match argument:
+        case ast.Constant(value=str(name)) | ast.JoinedStr(values=[ast.Constant(value=str(name)), *_]):
+            return name
+    return "?"
+
+
+def room_of(name: str) -> str:
+    """``investigator.code.lazy.instance`` stands in code; the package and its version nowhere."""
+    inside = name.removeprefix(FACE).split(".")[1:2]
+    return "".join(set(inside) - {"__version__", "__file__"})
+
+
+MODULES = modules()
+IMPORTS: dict[str, set[str]] = {name: set(imported(tree)) for name, tree in MODULES.items()}
+
+
+def arrows() -> dict[str, dict[str, set[str]]]:
+    """Room -> room that it imports -> the modules that do so."""
+    seen: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for module, names in IMPORTS.items():
+        for name in names:
+            if name.split(".")[0] == FACE and module != FACE and room_of(name) not in ("", room_of(module)):
+                seen[room_of(module)][room_of(name)].add(module)
     return seen
 
 
-def imported(node: ast.AST) -> set[str]:
-    """The rooms that one statement imports."""
-    names: list[str] = []
-    if isinstance(node, ast.ImportFrom):
-        assert node.level == 0, "imports are absolute"
-        module = node.module or ""
-        names = [f"{module}.{alias.name}" for alias in node.names] if module == "investigator" else [module]
-    elif isinstance(node, ast.Import):
-        names = [alias.name for alias in node.names]
-    return {name.split(".")[1] for name in names if name.startswith("investigator.")} - {"__version__"}
+ARROWS = arrows()
 
 
-IMPORTS = imports()
-LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
+def test_the_page_pictures_the_rooms_that_there_are():
+    there = {room_of(name) for name in MODULES} - {""}
+
+    assert sorted(LEVEL) == sorted(there)
+    assert sum(map(len, LAYERS)) == len(there), "each room stands in one layer"
+    assert set().union(NEVER, *NEVER.values()) <= there
 
 
-def test_every_room_has_its_layer():
-    assert set(IMPORTS) | {name for found in IMPORTS.values() for name in found} <= set(LEVEL)
-
-
-@pytest.mark.parametrize("room", sorted(IMPORTS))
+@pytest.mark.parametrize("room", sorted(LEVEL))
 def test_a_room_knows_only_what_is_below_it(room):
     upward = {
         f"{module} imports {name}"
-        for name, modules in IMPORTS[room].items()
-        for module in modules
-        if LEVEL[name] >= LEVEL[room] or name in NEVER.get(room, ())
+        for name, found in ARROWS[room].items()
+        for module in found
+        if LEVEL.get(name, len(LAYERS)) >= LEVEL[room] or name in NEVER.get(room, ())
     }
 
     assert upward == set()
 
 
-def test_the_architecture_document_names_every_room():
-    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    rooms = [p for p in (ROOT / "investigator").iterdir() if (p / "__init__.py").exists()]
+def test_no_layer_is_higher_than_it_has_to_be():
+    """A room stands right above the highest one it imports: the picture is no loose upper bound."""
+    highest = {room: max((LEVEL[name] for name in ARROWS[room]), default=-1) for room in LEVEL}
 
-    assert [room.name for room in rooms if f"`investigator/{room.name}/`" not in text] == []
+    loose = {level for level, found in enumerate(LAYERS) if all(highest[room] < level - 1 for room in found)}
+    assert loose == set()
+
+
+def test_nothing_is_imported_by_a_name_that_cannot_be_read():
+    assert {module for module, names in IMPORTS.items() if "?" in names} <= LOADED_BY_NAME
+
+
+def test_our_folders_are_imported_by_their_installed_names():
+    """``import agents`` works in a checkout only, and is openai-agents elsewhere."""
+    tops = {name.split(".")[0] for names in IMPORTS.values() for name in names}
+
+    assert tops & (set(FOLDERS) - {FACE}) == set()
+
+
+def test_the_package_itself_hands_on_the_python_interface_and_nothing_else():
+    ours = {name for name in IMPORTS[FACE] if name.split(".")[0] == FACE}
+    assert {room_of(name) for name in ours} == {"api"}
+
+
+def test_modules_of_one_room_import_each_other_in_one_direction():
+    graph: dict[str, set[str]] = {name: set() for name in MODULES}
+    for module, names in IMPORTS.items():
+        for name in names:
+            known = name if name in MODULES else name.rpartition(".")[0]
+            if known in MODULES and known != module and room_of(known) == room_of(module) != MUTUAL:
+                graph[module].add(known)
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(" -> ".join(error.args[1]))
+
+
+def test_nobody_knows_an_engine_but_the_registry():
+    folders = {name for name in MODULES if re.fullmatch(r"investigator\.engines\.\w+\.known", name)}
+    assert {name.split(".")[2] for name in folders} == {"vllm", "sglang"}
+
+    for folder in (name.removesuffix("known") for name in folders):
+        assert [
+            f"{module} imports {name}"
+            for module, names in IMPORTS.items()
+            for name in names
+            if f"{name}.".startswith(folder) and not f"{module}.".startswith(folder)
+        ] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("from investigator.run import send", "investigator.run.send"),
+        ("def f():\n    from investigator import run", "investigator.run"),
+        ("if TYPE_CHECKING:\n    import investigator.run", "investigator.run"),
+        ("import investigator\ninvestigator.run.send()", "investigator.run"),
+        ("importlib.import_module('investigator.run')", "investigator.run"),
+        ("import_module(f'investigator.run.{name}')", "investigator.run."),
+        ("__import__(name)", "?"),
+    ],
+)
+def test_no_way_of_importing_is_overlooked(text, found):
+    assert found in set(imported(ast.parse(text)))
 
 
 def test_nothing_fetched_is_run():
