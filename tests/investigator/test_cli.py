@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+import investigator
 from investigator import cli
 from investigator.errors import EXIT_CODE_MEANINGS
 
@@ -50,7 +51,7 @@ def test_help_has_examples_and_every_exit_code(capsys):
 
 def test_the_version_is_printed(capsys):
     assert cli.invoke(["--version"]) == 0
-    assert capsys.readouterr().out.startswith("investigate, version 0.")
+    assert capsys.readouterr().out.startswith(f"investigate, version {investigator.__version__}")
 
 
 def test_every_command_that_is_listed_is_there():

@@ -257,6 +257,7 @@ def test_a_file_that_someone_changes_in_between_is_theirs(tmp_path: Path) -> Non
 def test_two_applies_at_once_make_one(tmp_path: Path) -> None:
     root = install(tmp_path / "site-packages")
     before = state(root)
+    made = patches()  # here: the miniature is imported to be asked, which two threads cannot do at once
     outcomes: list[str] = []
 
     class Slow(Disk):
@@ -266,7 +267,7 @@ def test_two_applies_at_once_make_one(tmp_path: Path) -> None:
 
     def run() -> None:
         try:
-            apply(root, "vllm", patches(), disk=Slow())
+            apply(root, "vllm", made, disk=Slow())
             outcomes.append("applied")
         except PatchError as error:
             outcomes.append(str(error))
