@@ -280,7 +280,7 @@ def _assignment(text: str) -> tuple[str, str]:
 def _json(text: str) -> Json:
     try:
         value: Json = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
     return value
 

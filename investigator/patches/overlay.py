@@ -118,7 +118,7 @@ def load(folder: Path) -> Overlay:
         package, root = str(said["package"]), Path(said["installation"])
         originals = {str(path): str(about["original"]) for path, about in said["files"].items()}
         version = said["version"]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise PatchError(f"{folder} is no overlay: {error}", "build one: investigate overlay") from None
     there = installed_version(root, package)
     changed = [path for path, original in originals.items() if sha256_of(root / path) != original]

@@ -86,7 +86,7 @@ class Drawer:
             said = json.loads((self.folder / _FILE).read_bytes())
         except FileNotFoundError:
             return None
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise self._unreadable(error) from None
         try:
             if said["schema"] != _SCHEMA:

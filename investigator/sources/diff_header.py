@@ -46,6 +46,8 @@ def read_header(head: str, hunks: bool) -> Header:
     """The lines from ``diff --git`` on, as latin-1; ``hunks``: whether some follow."""
     first, *lines = (head if hunks else head.removesuffix("\n")).split("\n")
     said = {match[1]: match[2] for line in lines if (match := _HEADER.fullmatch(line))}
+    # A tab ends the name behind these two, and only these: git puts it there where a name has a space.
+    said |= {key: said[key].partition("\t")[0] for key in ("---", "+++") if key in said}
     old, new = _names(first, said)
     path, old_path, kind = new or old or "(no name)", old or new or "(no name)", _kind(said)
     problem = _problem(head, said) or vet_path(path) or vet_path(old_path)
@@ -86,7 +88,7 @@ def _names(first: str, said: Mapping[str, str]) -> tuple[str | None, str | None]
     ):
         if old in said and new in said:
             known = [
-                _plain(_untimed(said[key]), prefix)
+                _plain(said[key], prefix)
                 for key, prefix in zip((old, new), prefixes, strict=True)
                 if said[key] != _NOTHING
             ]
@@ -147,13 +149,8 @@ def _inconsistency(
         if name is None:
             if hunks or key.startswith("rename"):
                 return "its header does not name the file"
-        elif (name == _NOTHING) != (right is None) or right not in (None, _plain(_untimed(name), prefix)):
+        elif (name == _NOTHING) != (right is None) or right not in (None, _plain(name, prefix)):
             return "its header names several files"
     if not hunks and ("---" in said or not any("mode" in key or "rename" in key for key in said)):
         return "it says nothing of what changes"
     return None
-
-
-def _untimed(name: str) -> str:
-    """The name behind ``---``: a tab ends it, where git saw a space in it."""
-    return name.partition("\t")[0]

@@ -94,6 +94,6 @@ def editable_location(dist_info: Path) -> Path | None:
         said = json.loads(read_regular(dist_info / "direct_url.json", "direct_url.json"))
         if said["dir_info"]["editable"] and urlsplit(said["url"]).scheme == "file":
             return file_url_path(said["url"])
-    except (NotFoundError, SourceError, ValueError, KeyError, TypeError):
+    except (NotFoundError, SourceError, ValueError, KeyError, TypeError, RecursionError):
         return None
     return None

@@ -10,6 +10,8 @@ import time
 DEFAULTS = {
     "zips": 20_000,
     "diffs": 5_000,
+    "configs": 20_000,
+    "symptoms": 10_000,
 }
 """The campaigns, and how many inputs one tries when nothing else is said."""
 

@@ -233,7 +233,13 @@ def test_after_an_uninstall_revert_refuses(root: Path) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["{", "{}", '{"schema": 2}', '{"schema": 1, "files": [{"path": "../x", "before": "", "after": ""}]}'],
+    [
+        "{",
+        "{}",
+        "[" * 200_000,
+        '{"schema": 2}',
+        '{"schema": 1, "files": [{"path": "../x", "before": "", "after": ""}]}',
+    ],
 )
 def test_a_receipt_that_cannot_be_read_is_told(root: Path, text: str) -> None:
     apply(root, "vllm", patches())

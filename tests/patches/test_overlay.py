@@ -140,7 +140,7 @@ def test_a_later_look_tells_that_a_file_changed(overlay: Overlay) -> None:
         load(overlay.folder)
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", json.dumps({"schema": 1, "files": 3})])
+@pytest.mark.parametrize("text", ["", "[]", "{}", "[" * 200_000, json.dumps({"schema": 1, "files": 3})])
 def test_what_is_no_overlay_is_told(tmp_path: Path, text: str) -> None:
     (tmp_path / "overlay.json").write_text(text)
     with pytest.raises(PatchError, match="is no overlay"):

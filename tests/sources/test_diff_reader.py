@@ -135,6 +135,7 @@ def test_kinds_of_change(head: str, kind: ChangeKind, path: str, old_path: str) 
         (HEAD.replace(b"--- a/vllm", b"--- a/other") + HUNK, "names several files"),
         (HEAD.replace(b"--- a/vllm/a.py\n", b"") + HUNK, "does not name the file"),
         (b"diff --git a/x b/y\nsimilarity index 100%\ncopy from x\ncopy to y\n", "a copy of another file"),
+        (b"diff --git a/x b/y\nsimilarity index 100%\nrename from x\nrename to y\tz\n", "has characters"),
         (HEAD.replace(b"a.py", b"\xff.py") + HUNK, "its name cannot be read"),
         (b'diff --git "a/\\x41" "b/\\x41"\nold mode 100644\nnew mode 100755\n', "its name cannot be read"),
         (b'diff --git "a/a\\tb" "b/a\\tb"\nold mode 100644\nnew mode 100755\n', "has characters"),

@@ -80,6 +80,7 @@ def test_an_editable_installation(environment: Path, site: Path, tmp_path: Path)
     "text",
     [
         "not json",
+        "[" * 200_000,
         "[]",
         '{"url": "file:///x"}',
         '{"url": "file:///x", "dir_info": {"editable": false}}',

@@ -66,7 +66,7 @@ def readable(line: str) -> str:
     try:
         event = json.loads(line)
         name = str(event["event"])
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, RecursionError):
         return line.rstrip()
     match name:
         case "conducting":

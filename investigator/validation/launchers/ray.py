@@ -92,7 +92,7 @@ class RayLauncher:
             if mark:
                 try:
                     found = json.loads(text)
-                except ValueError:
+                except (ValueError, RecursionError):
                     continue
                 if isinstance(found, dict) and found.get("variant") == name:
                     (folder / "results" / f"{name}.json").write_text(json.dumps(found))

@@ -29,6 +29,7 @@ def test_an_interpreter_that_is_not_there_is_named(folder: Path) -> None:
         ('{"event": "retried", "variant": "a", "without": ["b", "c"]}', "a: again without b, c"),
         ("Traceback (most recent call last):\n", "Traceback (most recent call last):"),
         ("[1]", "[1]"),
+        ("[" * 200_000, "[" * 200_000),
     ],
 )
 def test_progress_is_readable(line: str, text: str) -> None:
