@@ -21,6 +21,10 @@ from investigator.sources.web import without_credentials
 if TYPE_CHECKING:
     from pypi_simple import DistributionPackage
 
+MAX_COMMENTS = 100
+"""Comments of a page in HTML; indexes write one or two."""
+_LINK_OR_COMMENT = re.compile(rb"</?a(?=[\s/>])|<!--", re.IGNORECASE)
+
 
 @dataclass(frozen=True, kw_only=True)
 class WheelFile:
@@ -46,6 +50,7 @@ def parse_page(body: bytes, content_type: str, base: str, project: str) -> tuple
         if "json" in content_type.lower():
             page = ProjectPage.from_json_data(json.loads(body), base)
         else:
+            _vet(body)
             page = ProjectPage.from_html(project, body, base)
     except Exception as error:  # pypi-simple and its parsers raise many kinds for a broken page
         raise SourceError(
@@ -53,6 +58,16 @@ def parse_page(body: bytes, content_type: str, base: str, project: str) -> tuple
             "is that address a package index (simple API)?",
         ) from error
     return _wheels(page.packages, project)
+
+
+def _vet(page: bytes) -> None:
+    """Refuse what no index writes and HTML parsers take for ever over. Raises ValueError."""
+    links = comments = 0
+    for mark in _LINK_OR_COMMENT.finditer(page):
+        comments += mark[0] == b"<!--"
+        links = 0 if mark[0].startswith(b"</") else links + (mark[0] != b"<!--")
+        if links > 1 or comments > MAX_COMMENTS:
+            raise ValueError("it holds links within links" if links > 1 else "it is full of comments")
 
 
 def _wheels(packages: "Iterable[DistributionPackage]", project: str) -> tuple[WheelFile, ...]:

@@ -250,6 +250,19 @@ def test_a_contract_that_another_patch_repairs_too(site: Path, tmp_path: Path, i
     assert (code, out.splitlines()) == (0, OFFSET_FILES)
 
 
+def test_a_patch_file_that_is_too_large_is_one_clear_error(
+    site: Path, tmp_path: Path, invoke: Invoke
+) -> None:
+    bad = tmp_path / "bad.patch"
+    with bad.open("wb") as file:
+        file.truncate((20 << 20) + 1)
+
+    code, _, err = invoke("apply", bad, "--to", site)
+
+    assert code == 2
+    assert "bad.patch is 20971521 bytes; the limit is 20971520" in err
+
+
 def test_a_patch_leads_nowhere_else(site: Path, tmp_path: Path, invoke: Invoke) -> None:
     bad = tmp_path / "bad.patch"
     bad.write_text("--- a/vllm/../../x.py\n+++ b/vllm/../../x.py\n@@ -1 +1 @@\n-a\n+b\n")

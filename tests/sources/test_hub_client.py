@@ -129,6 +129,14 @@ def test_the_card_names_the_target_and_modeling_files_come_along(hub: MiniHub, c
     assert model.tree.read("dflash.py") == hub.files["dflash.py"]
 
 
+def test_of_many_modeling_files_twenty_come(hub: MiniHub, client: LiveHub) -> None:
+    hub.files |= {f"part_{n:03}.py": b"x = 1\n" for n in range(50)}
+
+    model = HubSource(client=client).fetch(RepoSpec(REPO), "draft")
+
+    assert len(model.tree.paths()) == 21  # and config.json
+
+
 def test_two_base_models_name_no_target(hub: MiniHub, client: LiveHub) -> None:
     hub.info["cardData"] = {"base_model": ["some/target", "some/other"]}
 

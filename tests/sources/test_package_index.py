@@ -9,7 +9,7 @@ from packaging.version import Version
 from pytest_httpserver import HTTPServer
 from werkzeug import Response
 
-from investigator.errors import OfflineError, SourceError, UsageError
+from investigator.errors import LimitError, OfflineError, SourceError, UsageError
 from investigator.events import Event
 from investigator.sources import package_index
 from investigator.sources.index_page import parse_page
@@ -51,6 +51,38 @@ def test_what_a_page_says_of_a_wheel(workspace: Workspace, index: MiniIndex, htm
     assert wheel.url == index.server.url_for("/files/vllm-0.20.1-py3-none-any.whl")
     assert wheel.sha256 == index.files[0].sha256
     assert wheel.size == (None if html else len(data))
+
+
+def test_a_list_that_is_too_large(workspace: Workspace, index: MiniIndex) -> None:
+    index.first += [Response(b"<" * ((16 << 20) + 1), content_type="text/html")] * 3
+
+    with pytest.raises(LimitError, match=r"the list of vllm releases: .* sends more than 16777216 bytes"):
+        workspace.index.releases("vllm")
+
+
+@pytest.mark.parametrize("text", ["[" * 200_000, '{"files": ' + "[" * 200_000, "null", "NaN"])
+def test_a_list_that_is_none(workspace: Workspace, index: MiniIndex, text: str) -> None:
+    index.first += [Response(text, content_type="application/vnd.pypi.simple.v1+json")] * 3
+
+    with pytest.raises(SourceError) as caught:
+        workspace.index.releases("vllm")
+
+    assert caught.value.advice
+
+
+@pytest.mark.parametrize(
+    ("page", "said"),
+    [
+        (b"<a href='x'>" * 500_000, "links within links"),
+        (b"<A " * 500_000, "links within links"),
+        (b"<a x='" * 500_000, "links within links"),
+        (b"<!--" * 500_000, "full of comments"),
+        (b"<!-- x -->" * 101, "full of comments"),
+    ],
+)
+def test_a_page_that_parsers_take_hours_for(page: bytes, said: str) -> None:
+    with pytest.raises(SourceError, match=said):
+        parse_page(page, "text/html", "https://index.invalid/simple/vllm/", "vllm")
 
 
 def test_source_distributions_and_strangers_are_left_out(workspace: Workspace, index: MiniIndex) -> None:

@@ -224,6 +224,14 @@ def test_too_many_members_are_refused_before_any_is_read() -> None:
         find_directory(end, 46 * 20_001 + len(end))
 
 
+def test_a_directory_that_is_too_large_is_refused_before_it_is_read() -> None:
+    size = 16 * 1024 * 1024 + 1
+    end = struct.pack("<4s4H2LH", END, 0, 0, 1, 1, size, 0, 0)
+
+    with pytest.raises(LimitError, match="16777217 bytes"):
+        find_directory(end, size + len(end))
+
+
 def test_the_size_that_is_unpacked_is_not_what_the_archive_claims() -> None:
     """Ten megabytes behind a claim of ten bytes: unpacking stops at eleven."""
     packed = zlib.compress(bytes(10_000_000), 9)[2:-4]

@@ -270,6 +270,16 @@ def test_a_body_that_unpacks_over_the_limit_is_dropped(transport: Transport, htt
         fetch(transport, httpserver.url_for("/a"), limit=100_000)
 
 
+def test_a_body_over_the_limit_of_every_answer(transport: Transport, httpserver: HTTPServer) -> None:
+    headers = {"Content-Encoding": "gzip"}
+    httpserver.expect_request("/a").respond_with_data(gzip.compress(bytes(16 << 20)), headers=headers)
+    httpserver.expect_request("/b").respond_with_data(gzip.compress(bytes((16 << 20) + 1)), headers=headers)
+
+    assert len(fetch(transport, httpserver.url_for("/a"))) == 16 << 20
+    with pytest.raises(LimitError, match="sends more than 16777216 bytes"):
+        fetch(transport, httpserver.url_for("/b"))
+
+
 def test_the_body_of_a_refusal_is_cut(transport: Transport, httpserver: HTTPServer) -> None:
     httpserver.expect_request("/a").respond_with_data(b"x" * 5_000_000, status=403)
 

@@ -1,5 +1,6 @@
 """What comes back from another machine is foreign."""
 
+import gzip
 import io
 import tarfile
 from pathlib import Path
@@ -56,15 +57,31 @@ def test_a_link_in_place_of_a_result_is_refused(tmp_path: Path) -> None:
 def test_too_large_and_too_many_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(archive, "MAX_MEMBER_BYTES", 3)
     monkeypatch.setattr(archive, "MAX_RESULTS", 2)
+    with pytest.raises(LimitError, match="268,435,457 bytes of results"):
+        unpack_results(bytes((256 << 20) + 1), tmp_path)
     with pytest.raises(LimitError, match="has 4 bytes"):
         unpack_results(tar(("results/a.json", b"1234")), tmp_path)
     with pytest.raises(LimitError, match="more than 2 files"):
         unpack_results(tar(*((f"results/{n}.json", b"1") for n in range(3))), tmp_path)
 
 
-def test_what_is_no_tar_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"Last login: yesterday",
+        gzip.compress(tar(("results/a.json", b"{}"))),  # what is packed could unpack to anything
+        tar(("results/a.json", b"x" * 2000))[:1000],
+        tar(("results/a.json", b"{}")).replace(b"00000000002\0", b"-0000000002\0"),
+    ],
+)
+def test_what_is_no_sound_plain_tar_is_refused(tmp_path: Path, data: bytes) -> None:
     with pytest.raises(SourceError, match="cannot be unpacked"):
-        unpack_results(b"Last login: yesterday", tmp_path)
+        unpack_results(data, tmp_path)
+
+
+def test_one_result_twice_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match=r"results/a\.json is there twice"):
+        unpack_results(tar(("results/a.json", b"1"), ("./results/a.json", b"2")), tmp_path)
 
 
 def test_overlays_laid_out_here_do_not_travel(tmp_path: Path) -> None:
