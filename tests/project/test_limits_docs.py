@@ -21,7 +21,7 @@ REACHED = {
     "sources.wheel.MAX_CONTENTS": "sources/test_wheel.py::test_files_that_are_small_packed_and_large",
     "sources.byte_range.WHOLE_LIMIT": "sources/test_byte_range.py::test_a_large_file_of_a_server",
     "sources.package_index.LISTING_LIMIT": "sources/test_package_index.py::test_a_list_that_is_too_large",
-    "sources.index_page.MAX_COMMENTS": "sources/test_package_index.py::test_a_page_that_parsers_take_hours_for",
+    "sources.index_page.MAX_COMMENTS": "sources/test_package_index.py::test_a_page_that_parsers_take_hours",
     "sources.transport.DEFAULT_LIMIT": "sources/test_transport.py::test_a_body_over_the_limit_of_every",
     "sources.transport.ERROR_BODY_LIMIT": "sources/test_transport.py::ERROR_BODY_LIMIT",
     "sources.transport.MAX_REDIRECTS": "sources/test_transport.py::redirects more than 5 times",
