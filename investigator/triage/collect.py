@@ -4,6 +4,8 @@ from typing import BinaryIO
 
 from investigator.triage.bench import Bench
 from investigator.triage.command import Commands
+from investigator.triage.config_file import ConfigFiles
+from investigator.triage.manifest import Manifests
 from investigator.triage.metrics_text import MetricsText
 from investigator.triage.reader import Piece, Progress, pieces, printable
 from investigator.triage.sglang_log import SglangLog
@@ -21,7 +23,8 @@ def read_symptom(stream: BinaryIO) -> Symptom:
 
     ``stream`` yields bytes; whatever is not understood is passed over. Memory stays bounded by
     the longest line that is kept (64 Ki characters), not by the length of the input.
-    Raises UsageError when the stream cannot be read or is a packed archive.
+    A log packed with gzip is unpacked on the way.
+    Raises UsageError when the stream cannot be read or is packed in another way.
     """
     progress = Progress()
     room = _Room()
@@ -39,6 +42,8 @@ class _Room:
         self.metrics = MetricsText()
         self.bench = Bench()
         self.commands = Commands()
+        self.manifests = Manifests(self.commands)
+        self.config_files = ConfigFiles()
         self.startup = Startup()
         self.lines: list[UsedLine] = []
         self.shown: dict[InputKind, int] = {}
@@ -55,16 +60,26 @@ class _Room:
             self._use(piece, InputKind.VLLM_METRICS if "vllm" in piece.text else InputKind.SGLANG_METRICS)
         if kind := self.bench.feed(piece):
             self._use(piece, kind)
-        if self.commands.feed(piece):
+        if self._deployment(piece):
             self._use(piece, InputKind.COMMAND)
         if self.startup.feed(piece):
             self._use(piece, InputKind.STARTUP)
 
+    def _deployment(self, piece: Piece) -> bool:
+        """Whoever takes a line first has it: a manifest's line may be a command, but only once."""
+        if self.commands.open:
+            return self.commands.feed(piece)
+        return self.manifests.feed(piece) or self.commands.feed(piece) or self.config_files.feed(piece)
+
     def symptom(self, progress: Progress) -> Symptom:
         """Everything together, the most exact measurement first."""
-        self.commands.finish()
+        for part in (self.manifests, self.commands, self.config_files):
+            part.finish()
         self.startup.finish()
-        settings = sorted((*self.startup.settings, *self.commands.settings), key=lambda s: s.line)
+        settings = sorted(
+            (*self.startup.settings, *self.commands.settings, *self.config_files.settings),
+            key=lambda s: s.line,
+        )
         known = Symptom(settings=tuple(settings))
         tokens = draft_tokens(known)
         measurements = [

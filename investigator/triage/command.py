@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from investigator.triage.reader import Piece
 from investigator.triage.symptom import Setting
 
-_ENGINE = re.compile(
+ENGINE = re.compile(
     r"\bvllm\s+(?:serve|bench)\b|vllm\.entrypoints\.\S{0,80}api_server|vllm/vllm-openai"
     r"|sglang\.launch_server|\bsglang\s+serve\b|lmsysorg/sglang|sglang\.bench_serving"
 )
@@ -33,6 +33,8 @@ _QUOTES = re.compile(r"\\\\.|['\"]", re.DOTALL)
 _LOOSE = re.compile(
     r"\b(?P<key>method|model|revision|num_speculative_tokens)\\{0,2}[\"']?\s{0,4}:\s{0,4}\\{0,2}[\"']?(?P<value>[\w./@-]{1,200})"
 )
+_CONTINUED = ("\\", " `", " ^")
+"""What makes a command go on in the next line: of a POSIX shell, of PowerShell, of cmd.exe."""
 _HIDDEN = re.compile(r"KEY|TOKEN|SECRET|PASS")
 MAX_COMMAND = 64 * 1024
 MAX_LINES = 200
@@ -86,6 +88,11 @@ class Commands:
         self._size = self._line = self._commands = 0
         self._quote: str | None = None
 
+    @property
+    def open(self) -> bool:
+        """Whether a command has begun and goes on in the next line."""
+        return bool(self._held)
+
     def feed(self, piece: Piece) -> bool:
         """Take one piece; True when it belongs to a command or sets an engine variable."""
         text = piece.text.strip().lstrip("$>#").strip()
@@ -100,7 +107,7 @@ class Commands:
             self._take(piece, text)
             return True
         if "_" in text[:80] and (match := _ENVIRONMENT.match(text)):
-            self._environment(match["name"], match["value"], piece.line)
+            self.environment(match["name"], match["value"], piece.line)
             return True
         if "==" in text[:400] and (match := _INSTALLED.search(text[:400])):
             self._set("engine", match["name"], piece.line)
@@ -113,9 +120,19 @@ class Commands:
         if self._held:
             self._close()
 
+    def run(self, words: list[str], whole: str, line: int) -> None:
+        """Take the words of a command that stood in a file; ``whole`` names the engine, or its image."""
+        self._line = line
+        self._read(words, whole)
+
+    def environment(self, name: str, value: str, line: int) -> None:
+        """Keep an engine's variable, unless it holds a secret."""
+        if not _HIDDEN.search(name):
+            self._set(f"env:{name}", value, line)
+
     def _take(self, piece: Piece, text: str) -> None:
         self._quote = _open_quote(text, self._quote)
-        goes_on = text.endswith("\\")
+        goes_on = text.endswith(_CONTINUED)
         self._held.append(text[:-1] if goes_on else text)
         self._size += len(text)
         if self._size > MAX_COMMAND or len(self._held) > MAX_LINES:
@@ -128,14 +145,17 @@ class Commands:
 
     def _close(self) -> None:
         whole, self._held = "\n".join(self._held)[:MAX_COMMAND], []
-        if not _ENGINE.search(whole):
+        if not ENGINE.search(whole):
             return
         try:
             words = shlex.split(whole, comments=False)
         except ValueError:
             words = whole.replace("'", " ").replace('"', " ").split()
             self.notes.append(f"line {self._line}: a command with an open quote; read word by word")
-        words = [part for word in words for part in (word.split() if _ENGINE.search(word) else [word])]
+        self._read(words, whole)
+
+    def _read(self, words: list[str], whole: str) -> None:
+        words = [part for word in words for part in _inner(word)]
         self._engine(whole)
         self._words(words)
         if "--speculative-config" in whole and not any(s.name == "method" for s in self.settings):
@@ -150,7 +170,7 @@ class Commands:
     def _words(self, words: list[str]) -> None:
         for word in words:
             if match := _ENVIRONMENT.match(word):
-                self._environment(match["name"], match["value"], self._line)
+                self.environment(match["name"], match["value"], self._line)
         for previous, word in zip(words, [*words[1:], ""], strict=False):
             if previous == "serve" and word and not word.startswith("-") and "=" not in word:
                 self._set("target", word, self._line)
@@ -190,13 +210,19 @@ class Commands:
         how = "read by its names" if found else "left out"
         self.notes.append(f"line {self._line}: --speculative-config is not a JSON object; {how}")
 
-    def _environment(self, name: str, value: str, line: int) -> None:
-        if not _HIDDEN.search(name):
-            self._set(f"env:{name}", value, line)
-
     def _set(self, name: str, value: str, line: int) -> None:
         if len(self.settings) < 400:
             self.settings.append(Setting(name=name, value=value[:200], line=line))
+
+
+def _inner(word: str) -> list[str]:
+    """A word that is itself a command (``sh -c '…'``) as its own words."""
+    if not ENGINE.search(word):
+        return [word]
+    try:
+        return shlex.split(word) if "'" in word else word.split()
+    except ValueError:
+        return word.split()
 
 
 def _mentions_engine(text: str) -> bool:
@@ -208,7 +234,7 @@ def _starts(text: str) -> bool:
     """Whether a command starts here, rather than prose that mentions one."""
     if _CONTAINER.match(text):
         return True
-    match = _ENGINE.search(text)
+    match = ENGINE.search(text)
     return match is not None and _BEFORE.match(text[: match.start()]) is not None
 
 

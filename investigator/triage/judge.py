@@ -119,8 +119,10 @@ def _decide(view: _View) -> tuple[Answer, str]:
             f"{_range(view.expected)} needs the positions behind it, so it can fill them."
         )
     if view.left is None:
+        named = view.symptom.setting("draft") is not None
+        lack = "no figure is published for this pair" if named else "the input does not name the drafter"
         return Answer.EITHER, (
-            f"AL {view.length:.2f} is low, but no figure is published for this pair: an engine that breaks "
+            f"AL {view.length:.2f} is low, but {lack}: an engine that breaks "
             "a promise and a drafter that was never good look the same from here."
         )
     if view.left < view.every:
@@ -210,9 +212,9 @@ def _for_engine(view: _View) -> list[str]:
     found = [f"shape: {r.shape.value}: {r.why}" for r in view.shapes if r.shape in _ENGINE_SHAPES]
     if view.left is not None and view.left < 1:
         found.append(
-            f"at most {100 * view.left:.0f} % of the lowest published accepted tokens are left, "
-            f"confounders that show taken out; the strongest single confounder leaves {100 * view.one:.0f} "
-            "%"
+            f"at most {100 * view.left:.0f} % of the accepted tokens of the lowest published figure are "
+            f"left{_without(view)}; the strongest confounder (thinking mode, language, kind of text) leaves "
+            f"{100 * view.one:.0f} %"
         )
     if view.shape is Shape.HEALTHY:
         found.append(
@@ -231,6 +233,11 @@ _ENGINE_SHAPES = (
 )
 
 
+def _without(view: _View) -> str:
+    shown = any(one.kept is not None for one in view.confounders)
+    return ", what the confounders that show take not counted" if shown else ""
+
+
 def _for_drafter(view: _View) -> list[str]:
     found = [
         f"{one.name} shows ({one.seen}): {one.effect}" for one in view.confounders if one.kept is not None
@@ -241,7 +248,7 @@ def _for_drafter(view: _View) -> list[str]:
             "and the drafter of another target generation still kept 67 % of the accepted tokens "
             "(Luce-Org/lucebox#94)"
         )
-    elif view.symptom.best is not None:
+    elif view.symptom.best is not None and view.symptom.setting("draft") is not None:
         found.append(
             "no published figure for this pair: how good this drafter is at its best is not known here"
         )

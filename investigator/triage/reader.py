@@ -1,10 +1,13 @@
 """Reads foreign bytes as numbered lines, in bounded memory, whatever they are."""
 
 import codecs
+import gzip
+import io
 import re
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple, cast
 
 from investigator.errors import UsageError
 
@@ -17,8 +20,9 @@ _BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+_GZIP = b"\x1f\x8b"
+"""What log rotation leaves behind, and so is unpacked on the way."""
 _PACKED = (
-    (b"\x1f\x8b", "gzip"),
     (b"PK\x03\x04", "zip"),
     (b"BZh", "bzip2"),
     (b"\xfd7zXZ", "xz"),
@@ -47,11 +51,14 @@ class Progress:
 
 
 def pieces(stream: BinaryIO, progress: Progress) -> Iterator[Piece]:
-    """The stream's lines. Bytes that are no text become replacement characters.
+    """The stream's lines, of a log packed with gzip too. Bytes that are no text become replacements.
 
-    Raises UsageError when the stream cannot be read or is a packed archive.
+    Raises UsageError when the stream cannot be read or is packed in another way.
     """
     chunk = _read(stream)
+    if chunk.startswith(_GZIP):
+        stream = cast(BinaryIO, gzip.GzipFile(fileobj=_Joined(chunk, stream)))
+        chunk = _read(stream)
     for magic, name in _PACKED:
         if chunk.startswith(magic):
             raise UsageError(
@@ -88,9 +95,21 @@ def printable(text: str, limit: int = 240) -> str:
     return clean if len(clean) <= limit else clean[: limit - 1] + "…"
 
 
+class _Joined(io.RawIOBase):
+    """A stream with the bytes in front that were already read from it."""
+
+    def __init__(self, head: bytes, rest: BinaryIO) -> None:
+        self._head, self._rest = io.BytesIO(head), rest
+
+    def read(self, size: int = -1) -> bytes:
+        return self._head.read(size) or self._rest.read(size)
+
+
 def _read(stream: BinaryIO) -> bytes:
     try:
         return stream.read(CHUNK)
+    except (EOFError, zlib.error, gzip.BadGzipFile):
+        return b""  # a packed log that was cut off, or is damaged from here on: what came before counts
     except (OSError, ValueError) as error:
         raise UsageError(
             f"the symptom cannot be read: {error}", "give a file that can be read, or - for a pipe"

@@ -146,4 +146,5 @@ def _lists_arguments(text: str) -> bool:
         or "server_args=" in text
         or "Namespace(" in text
         or "cache_config_info" in text
+        or ("LLM(" in text and "speculative_config" in text)
     )

@@ -1,5 +1,6 @@
 """Lines out of foreign bytes."""
 
+import gzip
 import io
 
 import pytest
@@ -47,12 +48,30 @@ def test_bytes_that_are_no_text_do_not_stop_the_reading() -> None:
 
 
 @pytest.mark.parametrize(
-    ("magic", "name"), [(b"\x1f\x8b\x08", "gzip"), (b"PK\x03\x04", "zip"), (b"BZh9", "bzip2")]
+    ("magic", "name"), [(b"\xfd7zXZ\0", "xz"), (b"PK\x03\x04", "zip"), (b"BZh9", "bzip2")]
 )
 def test_a_packed_file_is_named_with_advice(magic: bytes, name: str) -> None:
     with pytest.raises(UsageError, match=name) as caught:
         read(magic + b"rest")
     assert "unpack" in caught.value.advice
+
+
+def test_a_rotated_log_is_unpacked_on_the_way() -> None:
+    packed = gzip.compress(b"Drafts: 5\nDraft tokens: 75\n" * 10_000)
+    found = read(packed)
+    assert len(found) == 20_000
+    assert found[-1] == Piece(20_000, "Draft tokens: 75")
+
+
+def test_two_rotated_logs_in_one_pipe_follow_each_other() -> None:
+    assert [piece.text for piece in read(gzip.compress(b"a\n") + gzip.compress(b"b\n"))] == ["a", "b"]
+
+
+@pytest.mark.parametrize("spoilt", [slice(0, 600), slice(0, 12), slice(0, 3)])
+def test_a_packed_log_that_was_cut_off_gives_what_came_before(spoilt: slice) -> None:
+    lines = "".join(f"Drafts: {n * n}\n" for n in range(2_000))
+    found = "\n".join(piece.text for piece in read(gzip.compress(lines.encode())[spoilt]))
+    assert lines.startswith(found)
 
 
 def test_an_unreadable_stream_is_a_usage_error() -> None:

@@ -66,6 +66,15 @@ PARTS = (
     "Namespace(dataset_name='random'",
     "enable_thinking=true",
     "\x1b[0m",
+    "image: vllm/vllm-openai:v0.20.1\n",
+    "  args:\n",
+    "  args: [",
+    "  command: |\n",
+    "  - ",
+    "speculative_config: {",
+    "speculative-config:\n  method: x\n",
+    "model: a/b\n",
+    "VLLM_X: ",
 )
 
 
@@ -121,8 +130,22 @@ def test_inputs_cut_and_spoilt(data: st.DataObject) -> None:
         b"vllm serve 'x\n",
         b"\x1b]8;;",
         b"'\\\n",
+        b"args: [\n",
+        b"args:\n- a\n",
+        b"speculative_config: {\n",
     ],
-    ids=["zeros", "commas", "open lists", "lists over lines", "open quotes", "open escapes", "open ends"],
+    ids=[
+        "zeros",
+        "commas",
+        "open lists",
+        "lists over lines",
+        "open quotes",
+        "open escapes",
+        "open ends",
+        "open flows",
+        "items",
+        "open blocks",
+    ],
 )
 def test_hostile_repetition_stays_small(block: bytes) -> None:
     data = block * (2_000_000 // len(block))

@@ -64,6 +64,44 @@ def test_intervals_are_pooled_by_drafts_not_averaged(symptom_of: Read) -> None:
     assert (best.first_line, best.last_line) == (1, 2)
 
 
+def test_two_deployments_in_one_log_are_not_taken_for_one(symptom_of: Read) -> None:
+    bad = "SpecDecoding metrics: Mean acceptance length: 1.20, Accepted: 100 tokens, Drafted: 1000 tokens, "
+    good = "SpecDecoding metrics: Mean acceptance length: 2.00, Accepted: 500 tokens, Drafted: 1000 tokens, "
+    rate = "Per-position acceptance rate: {}, {}"
+    both = symptom_of(f"{bad}{rate.format(0.2, 0.0)}\n{good}{rate.format(0.7, 0.3)}").best
+    alike = symptom_of(f"{bad}{rate.format(0.2, 0.0)}\n{bad}{rate.format(0.2, 0.0)}").best
+    assert both is not None
+    assert alike is not None
+    assert "AL 1.20 to 2.00" in both.notes[0]
+    assert alike.notes == ()
+
+
+@pytest.mark.parametrize(
+    "prefix",
+    [
+        "Nov 30 12:00:00 gpu01 vllm[123]: \x1b[0;36m(APIServer pid=123)\x1b[0;0m ",
+        "2026-11-30T12:00:01.123456789Z stderr F ",
+        '{"log":"',
+        "vllm-7d9f-x2x vllm ",
+        "> ",
+        "2026-11-30 12:00:00,123 - worker-1 - ",
+    ],
+    ids=[
+        "journal, coloured",
+        "kubernetes",
+        "docker",
+        "several pods",
+        "a quoted mail",
+        "a logger of one's own",
+    ],
+)
+def test_what_stands_before_a_line_does_not_matter(symptom_of: Read, prefix: str) -> None:
+    best = symptom_of(f'{prefix}{NOW}\\n"}}\r\n' if "{" in prefix else f"{prefix}{NOW}\r\n").best
+    assert best is not None
+    assert best.counters.drafts == 471
+    assert len(best.per_position) == 5
+
+
 def test_short_drafts_are_noticed(symptom_of: Read) -> None:
     best = symptom_of(
         "SpecDecoding metrics: Mean acceptance length: 1.50, Accepted: 200 tokens, Drafted: 900 tokens, "
