@@ -1,23 +1,28 @@
 """The agent that reads an engine: opens its tree and puts every contract's question."""
 
+import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cached_property
 
 import anyio
+from packaging.version import Version
 
 from investigator.agents.interface import AgentContext, AgentResult
 from investigator.agents.quoting import answer_of
 from investigator.case import EngineSpec
 from investigator.checkpoint import Checkpoint
 from investigator.code.program import ParsedFiles, Program
+from investigator.contracts.registry import CONTRACTS
 from investigator.engines.interface import Engine, RunnerChoice, Told
 from investigator.engines.registry import EngineKnown, known, reading_code_of
 from investigator.engines.remembered import Memory, Records, as_choice, as_told
 from investigator.errors import InvestigateError
 from investigator.events import EventKind
-from investigator.model import Answer, NotChecked, NotKnown, Role, Runner
+from investigator.model import Answer, NotChecked, NotKnown, Role, Runner, Source, SourceKind
 from investigator.sources.interface import Tree
 
+_PLATFORM = re.compile(r"(?:(?:cu|rocm|cpu|xpu)[\d.]*)?")
 OpenTree = Callable[[EngineSpec], Tree]
 
 
@@ -48,7 +53,7 @@ class EngineAgent:
             checkpoint = await context.checkpoint.wait()
         except InvestigateError as error:
             return AgentResult(
-                sources=(tree.source,),
+                sources=(shown_at(tree.source, self._engine.lines),),
                 trees={tree.source.id: tree},
                 missing=f"no questions were put, since the checkpoint could not be read: {error}",
             )
@@ -72,12 +77,19 @@ class EngineAgent:
             context.event(EventKind.FETCHED, source=tree.source.id, searched=what)
         return AgentResult(
             answers=tuple(answers),
-            sources=(tree.source,),
+            sources=(shown_at(tree.source, self._engine.lines),),
             trees={tree.source.id: tree},
             not_checked=tuple(
                 NotChecked(what=f"{a.contract}{_on(a.runner)} in {tree.source.name}", why=a.outcome.reason)
                 for a in answers
                 if isinstance(a.outcome, NotKnown)
+            )
+            + tuple(
+                NotChecked(
+                    what=contract.id, why=f"{self.name} was not asked: nothing here reads that part of it"
+                )
+                for contract in CONTRACTS
+                if contract.id not in {asked for asked, _ in self._engine.questions}
             ),
         )
 
@@ -132,6 +144,20 @@ class EngineDesk:
         """The tree to follow values in, its likely files near; made when a question is asked anew."""
         self._tree.prefetch(self._engine.hints)
         return Program(self._tree, parsed=self._parsed, on_full_search=self._on_full_search)
+
+
+def shown_at(source: Source, lines: str | None) -> Source:
+    """A release's source with the address of its lines; others keep theirs.
+
+    A build between releases has no tag, and one that somebody gave a name of his own need not be the
+    tag's code; a build for one platform (``+cu129``) is.
+    """
+    if lines is None or source.kind is not SourceKind.WHEEL or source.permalink is not None:
+        return source
+    version = Version(source.revision)
+    if version.is_devrelease or not _PLATFORM.fullmatch(version.local or ""):
+        return source
+    return replace(source, permalink=lines.replace("{version}", version.public))
 
 
 def _word(runner: Runner | None) -> str | None:

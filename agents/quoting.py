@@ -41,6 +41,7 @@ def quoted(step: Step, source: str, lines: Sequence[bytes]) -> Evidence:
         end_line=last,
         quote="\n".join(line.decode("utf-8", "replace") for line in shown),
         role=step.role,
+        recorded_from=step.recorded_from,
     )
 
 

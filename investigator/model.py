@@ -93,6 +93,8 @@ class Evidence:
     ``line`` and ``end_line`` count from 1, both inclusive. ``quote`` is the text of those
     lines (at most three), without its line ends; it is read again from the source before
     it is printed. ``role`` says in a few words what these lines do in the argument.
+    ``recorded_from``: ``path:line`` of the source at its revision, where the lines quoted are those
+    of a record that was made of it.
     """
 
     source: str
@@ -101,6 +103,7 @@ class Evidence:
     end_line: int
     quote: str
     role: str = ""
+    recorded_from: str = ""
 
 
 @dataclass(frozen=True)
@@ -260,6 +263,8 @@ class PatchProof:
     """``contract/runner`` that answer ``honoured`` on the patched tree."""
     worse: tuple[str, ...] = ()
     """``contract/runner`` whose verdict got worse; a patch with any is not written."""
+    eased: tuple[str, ...] = ()
+    """``contract/runner`` that were ``broken`` and are ``partial`` on the patched tree."""
 
 
 @dataclass(frozen=True, kw_only=True)

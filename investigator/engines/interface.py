@@ -14,6 +14,8 @@ class Step:
 
     place: Place
     role: str
+    recorded_from: str = ""
+    """``path:line`` that a record was made of, where the place is one of the record."""
 
 
 @dataclass(frozen=True, kw_only=True)

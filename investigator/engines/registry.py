@@ -39,6 +39,8 @@ class EngineKnown:
     (contract id, runner) pair it can be asked. ``hints``: files that most questions read,
     brought near in one go; a name that a release does not have costs nothing.
     ``first``: the first release with anything to investigate, where a timeline begins.
+    ``lines``: where a reader can see a release's lines, an address with ``{version}``, ``{path}`` and
+    ``{line}``: usually the release's tag in the engine's repository.
     """
 
     name: str
@@ -47,6 +49,7 @@ class EngineKnown:
     package: str = ""
     hints: Sequence[str] = ()
     first: str | None = None
+    lines: str | None = None
 
     @property
     def folder(self) -> str:

@@ -10,6 +10,7 @@ from investigator.code.syntax import Place
 from investigator.engines.interface import Step, Told
 from investigator.errors import IntegrityError
 from investigator.model import Json, Known, NotKnown, Origin, Outcome, Source, SourceKind
+from investigator.sources.git_remote import permalink
 from investigator.sources.interface import Tree
 from investigator.sources.text_tree import TextTree
 
@@ -37,6 +38,9 @@ def read_recorded(text: bytes, name: str) -> RecordedReference:
             origin=Origin.SNAPSHOT,
             retrieved_at=datetime.fromisoformat(record["retrieved"]).replace(tzinfo=UTC),
             note=str(record["note"]),
+            permalink=permalink(
+                str(record["reference"]).replace("github:", "https://github.com/", 1), str(record["revision"])
+            ),
         )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise IntegrityError(f"the record {name} is not readable: {error}", "reinstall investigate") from None
@@ -123,5 +127,6 @@ def _told(reference: RecordedReference, name: str, value: Json) -> Told:
     """The answer, resting on the record's own line."""
     lines = reference.tree.read(FILE).decode("utf-8", "replace").splitlines()
     number = next(i for i, line in enumerate(lines, 1) if f'"{name}"' in line)
-    place = reference.facts[name].get("place")
-    return Told(outcome=Known(value), steps=(Step(Place(FILE, number, number), f"recorded from {place}"),))
+    fact = reference.facts[name]
+    step = Step(Place(FILE, number, number), str(fact.get("what", "")), str(fact.get("place", "")))
+    return Told(outcome=Known(value), steps=(step,))

@@ -1,12 +1,13 @@
 """The engine's agent: opens its tree, waits for the checkpoint, puts every question, keeps answers."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
 import pytest
 
-from investigator.agents.engine import EngineAgent, EngineDesk
+from investigator.agents.engine import EngineAgent, EngineDesk, shown_at
 from investigator.agents.interface import AgentContext, AgentResult, Promised
 from investigator.case import Case, EngineSpec, RepoSpec
 from investigator.checkpoint import Checkpoint
@@ -14,10 +15,11 @@ from investigator.engines.registry import known
 from investigator.engines.remembered import Memory, NoRecords, Records
 from investigator.errors import NotFoundError, SourceError
 from investigator.events import Event, EventKind
-from investigator.model import Answer, Known, Role, Runner
+from investigator.model import Answer, Known, Role, Runner, SourceKind
 from investigator.sources.interface import Tree
 from investigator.sources.store import Store
 from investigator.sources.text_tree import TextTree
+from tests.support import builders
 from tests.support import mini_vllm as mini
 from tests.support.miniature_vllm import checkpoint
 
@@ -192,3 +194,33 @@ def test_an_engine_of_another_name_is_refused() -> None:
     opens: Callable[[EngineSpec], Tree] = lambda spec: mini.tree()  # noqa: E731
     with pytest.raises(UsageError, match="no engine named tgi is known"):
         EngineAgent("tgi", opens, NoRecords())
+
+
+@pytest.mark.parametrize(
+    ("revision", "tag"),
+    [
+        ("0.20.1", "v0.20.1"),
+        ("0.20.1.post1", "v0.20.1.post1"),
+        ("0.20.1+cu129", "v0.20.1"),
+        ("0.20.1+house.3", None),
+        ("0.20.2.dev35+gabcdef0", None),
+    ],
+)
+def test_a_releases_lines_are_shown_at_its_tag(revision: str, tag: str | None) -> None:
+    wheel = builders.source(revision=revision, permalink=None)
+    link = shown_at(wheel, "https://code.example/{path}@v{version}#L{line}").permalink
+    assert link == (f"https://code.example/{{path}}@{tag}#L{{line}}" if tag else None)
+
+
+def test_a_folder_has_no_tag() -> None:
+    folder = builders.source(kind=SourceKind.FOLDER, permalink=None)
+    assert shown_at(folder, "https://code.example/{path}").permalink is None
+
+
+def test_a_contract_that_the_engine_is_not_asked_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = agent(mini.tree())
+    fewer = tuple(question for question in QUESTIONS if question[0] != "rope")
+    monkeypatch.setattr(made, "_engine", replace(known("vllm"), questions=fewer))
+
+    told = {item.what: item.why for item in Visit(made, checkpoint()).result.not_checked}
+    assert told["rope"] == "vllm was not asked: nothing here reads that part of it"

@@ -4,4 +4,11 @@ from investigator.engines.registry import EngineKnown
 from investigator.engines.sglang.engine import QUESTIONS, SglangEngine
 from investigator.engines.sglang.roles import HINTS
 
-ENGINE = EngineKnown(name="sglang", make=SglangEngine, questions=QUESTIONS, hints=HINTS, first="0.5.11")
+ENGINE = EngineKnown(
+    name="sglang",
+    make=SglangEngine,
+    questions=QUESTIONS,
+    hints=HINTS,
+    first="0.5.11",
+    lines="https://github.com/sgl-project/sglang/blob/v{version}/python/{path}#L{line}",
+)

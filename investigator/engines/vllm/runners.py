@@ -9,7 +9,7 @@ from investigator.code import classes, lazy
 from investigator.code.interpreter import Frame
 from investigator.code.local_bindings import parameters_of
 from investigator.code.syntax import Place, descendants, enclosing, field, text
-from investigator.code.trace import Happening
+from investigator.code.trace import Event, Happening
 from investigator.code.values import (
     BudgetSpent,
     ClassValue,
@@ -63,7 +63,7 @@ def choice(world: World) -> RunnerChoice:
     if truth is None:
         return RunnerChoice(runner=None, why=f"not decided: {find_unknown(value)}", steps=steps)
     runner = Runner.V2 if truth else Runner.V1
-    return RunnerChoice(runner=runner, why=_why(session, runner), steps=steps)
+    return RunnerChoice(runner=runner, why=_why(session), steps=steps)
 
 
 def _frame(session: Session, cls: ClassValue) -> Frame:
@@ -81,21 +81,27 @@ def _choice_steps(session: Session) -> tuple[Step, ...]:
     return tuple(steps)
 
 
-def _why(session: Session, runner: Runner) -> str:
+def _why(session: Session) -> str:
     trace = session.interp.trace
     if RUNNER_VARIABLE in session.interp.environment:
         return f"{RUNNER_VARIABLE}={session.interp.environment[RUNNER_VARIABLE]} is set"
     returned = trace.last(Happening.RETURN, lambda e: e.name.endswith(f".{FLAG}"))
     if returned is None:
-        return f"the default of {RUNNER_VARIABLE}"
+        return f"{RUNNER_VARIABLE} is not set, and this is its default"
     branches = [
         event
         for event in trace.of(Happening.BRANCH)
         if event.stack[:-1] == returned.stack[:-1] and event.place.path == returned.place.path
     ]
     decisive = branches[-1] if branches else None
-    condition = f" because `{' '.join(decisive.name.split())}`" if decisive is not None else ""
-    return f"VllmConfig.{FLAG} gives {runner.value}{condition}; {RUNNER_VARIABLE} overrides it"
+    condition = f", since {_read_as(decisive)}" if decisive is not None else ""
+    return f"VllmConfig.{FLAG} picks it{condition}; {RUNNER_VARIABLE} overrides it"
+
+
+def _read_as(branch: Event) -> str:
+    """What a branch was taken for: its condition, and whether it held."""
+    condition = f"`{' '.join(branch.name.split())}`"
+    return f"{condition} holds" if branch.value is True else f"{condition} does not hold"
 
 
 def admission(world: World, runner: Runner) -> Admission:
