@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from investigator.errors import PatchError
 from investigator.model import Patch
 from investigator.patches.git import applied
-from investigator.patches.verify import Ask, Verdicts, repaired, worse
+from investigator.patches.verify import Ask, Verdicts, eased, repaired, worse
 from investigator.sources.interface import Tree
 from investigator.sources.overlay_tree import PatchedTree
 
@@ -14,13 +14,14 @@ from investigator.sources.overlay_tree import PatchedTree
 class Combination:
     """What was seen with several patches applied, in the order of ``patches``.
 
-    ``commute``: any order gives the same bytes. ``repaired`` and ``worse`` as in PatchProof.
+    ``commute``: any order gives the same bytes. The other three as in PatchProof.
     """
 
     patches: tuple[str, ...]
     commute: bool
     repaired: tuple[str, ...]
     worse: tuple[str, ...]
+    eased: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,7 @@ class Checker:
             commute=files is not None and files == self._after(patches[::-1]),
             repaired=repaired(self.before, verdicts),
             worse=worse(self.before, verdicts),
+            eased=eased(self.before, verdicts),
         )
 
     def _after(self, patches: tuple[Patch, ...]) -> dict[str, bytes] | None:

@@ -89,6 +89,15 @@ def worse(before: Verdicts, after: Verdicts) -> tuple[str, ...]:
     )
 
 
+def eased(before: Verdicts, after: Verdicts) -> tuple[str, ...]:
+    """The questions whose verdict got better and is not ``honoured``: from broken to partial."""
+    return tuple(
+        name(question)
+        for question, verdict in after.items()
+        if verdict is Verdict.PARTIAL and before.get(question) is Verdict.BROKEN
+    )
+
+
 def name(question: Question) -> str:
     """``contract/runner``, or ``contract`` where the runners do not differ."""
     contract, runner = question
@@ -108,4 +117,5 @@ def proof(trial: Trial, before: Verdicts, after: Verdicts) -> PatchProof:
         parses=trial.parses,
         repaired=repaired(before, after),
         worse=worse(before, after),
+        eased=eased(before, after),
     )

@@ -3,7 +3,7 @@
 from investigator.model import Runner, Verdict
 from investigator.patches.diff import diff_edits, unified
 from investigator.patches.edits import Edit, edited_files
-from investigator.patches.verify import Trial, proof, repaired, try_patch, worse
+from investigator.patches.verify import Trial, eased, proof, repaired, try_patch, worse
 from investigator.sources.interface import Tree
 from investigator.sources.overlay_tree import PatchedTree
 from tests.support.builders import TextTree, source
@@ -60,6 +60,12 @@ def test_repaired_and_worse_are_told_apart() -> None:
     assert worse(before, {OFFSET: Verdict.HONOURED, CACHE: Verdict.UNKNOWN}) == ("cache-drop",)
     assert worse(before, {OFFSET: Verdict.BROKEN}) == ("cache-drop",)
     assert worse(before, {OFFSET: Verdict.REFUSED, CACHE: Verdict.HONOURED}) == ()
+
+
+def test_what_got_better_without_being_kept_is_eased() -> None:
+    before = {OFFSET: Verdict.BROKEN, CACHE: Verdict.PARTIAL}
+    assert eased(before, {OFFSET: Verdict.PARTIAL, CACHE: Verdict.PARTIAL}) == ("target-layer-offset/v1",)
+    assert eased(before, {OFFSET: Verdict.HONOURED, CACHE: Verdict.HONOURED}) == ()
 
 
 def test_the_questions_see_the_patched_file_and_the_others_as_they_were() -> None:
