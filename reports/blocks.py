@@ -52,7 +52,27 @@ class Verbatim:
     text: str
 
 
-Block = Heading | Paragraph | Bullets | Rows | Verbatim
+@dataclass(frozen=True)
+class Bars:
+    """Shares in [0, 1], one after the other: drawn where a page can draw, numbers elsewhere."""
+
+    title: str
+    shares: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Spans:
+    """Ranges of one quantity with the observed value among them: drawn only, for a table says the same.
+
+    Each row: its name, the class it is coloured by, and the range.
+    """
+
+    title: str
+    rows: tuple[tuple[str, str, tuple[float, float]], ...]
+    observed: float
+
+
+Block = Heading | Paragraph | Bullets | Rows | Verbatim | Bars | Spans
 
 
 def as_markdown(blocks: Iterable[Block], *, heading: str = "##") -> str:
@@ -71,6 +91,10 @@ def _markdown(block: Block, heading: str) -> list[str]:
             return [markdown(block.title), "\n".join(f"- {markdown(item)}" for item in block.items)]
         case Rows():
             return [_table(block)]
+        case Bars():
+            return [f"{markdown(block.title)}: {percentages(block.shares)}."]
+        case Spans():
+            return []
         case Verbatim():
             return [markdown(block.title), markdown_fence(visible(block.text, lines=True), "text")]
 
@@ -93,6 +117,15 @@ def reference_url(text: str) -> str | None:
 def _prose(text: str) -> str:
     url = reference_url(text)
     return markdown_link(text, url) if url else markdown(text)
+
+
+SHOWN_SHARES = 32
+
+
+def percentages(shares: Sequence[float]) -> str:
+    """``16.0 2.0 0.0 %``: at most 32 of them."""
+    shown = " ".join(f"{100 * share:.1f}" for share in shares[:SHOWN_SHARES])
+    return f"{shown} %" + (" …" if len(shares) > SHOWN_SHARES else "")
 
 
 def bullets(title: str, items: Sequence[str]) -> list[Block]:

@@ -1,9 +1,10 @@
 """What the templates of a report are given: the same parts, in the same order, in every format."""
 
+from dataclasses import dataclass
 from typing import Any
 
-from investigator.model import Evidence, Investigation, Runner, Verdict
-from investigator.reports import rows, series_section, summary
+from investigator.model import Evidence, Finding, Investigation, RemedyKind, Runner, Verdict
+from investigator.reports import advice, blocks, rows, series_section, summary
 from investigator.reports.escape import shortened
 
 
@@ -14,6 +15,12 @@ def of(investigation: Investigation) -> dict[str, Any]:
         "rows": rows.table_rows(investigation),
         "explained": rows.to_explain(investigation, in_use=True),
         "elsewhere": rows.to_explain(investigation, in_use=False),
+        "aside": tuple(
+            row
+            for row in rows.table_rows(investigation)
+            if not row.in_use and row.verdict in summary.TO_EXPLAIN
+        ),
+        "has_runners": any(finding.runner for finding in investigation.findings),
         "other_runner": _other(investigation.default_runner),
         "sound": rows.with_verdict(investigation, Verdict.HONOURED),
         "needless": rows.with_verdict(investigation, Verdict.NOT_APPLICABLE),
@@ -21,9 +28,12 @@ def of(investigation: Investigation) -> dict[str, Any]:
         "series": series_section.series_blocks(investigation),
         "detours": series_section.detour_blocks(investigation),
         "headline": summary.headline(investigation),
+        "advice": advice.advice(investigation),
+        "counts": summary.counted(f for f in investigation.findings if summary.in_use(f, investigation)),
         "legend": summary.counted(investigation.findings),
         "permalink": lambda evidence: summary.permalink(investigation, evidence),
         "telling": lambda finding: rows.telling(investigation, finding),
+        "repairs": lambda finding: repairs(investigation, finding),
         "mode": lambda finding: summary.failure_mode(finding, investigation),
         "accepted": lambda finding: summary.is_accepted(finding, investigation),
         "source_of": {source.id: source for source in investigation.sources},
@@ -34,6 +44,34 @@ def of(investigation: Investigation) -> dict[str, Any]:
 def in_one_line(evidence: Evidence) -> str:
     """The quoted lines as one, without indentation, at most 88 characters."""
     return shortened(" ".join(evidence.quote.split()), 88)
+
+
+@dataclass(frozen=True)
+class Repair:
+    """One remedy of a finding, ready to be drawn. ``link``: a file of the run folder, or an address."""
+
+    kind: str
+    name: str
+    link: str | None
+    said: str
+
+
+def repairs(investigation: Investigation, finding: Finding) -> tuple[Repair, ...]:
+    """A finding's remedies; what a pull request is stands in its own section."""
+    state = {
+        pull.ref: pull.state.value + (f" {pull.merged_at:%Y-%m-%d}" if pull.merged_at else "")
+        for pull in investigation.pull_requests
+    }
+    made = []
+    for remedy in finding.remedies:
+        name, said, link = remedy.ref, remedy.effect, None
+        if remedy.kind is RemedyKind.PATCH:
+            name = summary.remedy_name(remedy)
+            link = f"patches/{summary.quoted_path(name)}"
+        elif remedy.kind is RemedyKind.PULL_REQUEST:
+            said, link = state.get(remedy.ref, said), blocks.reference_url(remedy.ref)
+        made.append(Repair(summary.remedy_kind(remedy), name, link, said))
+    return tuple(made)
 
 
 def _other(runner: Runner | None) -> Runner | None:

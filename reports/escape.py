@@ -1,5 +1,6 @@
 """Foreign text made harmless for each format: what came from a config, a title or a log stays text."""
 
+import html
 import re
 import unicodedata
 from urllib.parse import quote, urlsplit
@@ -73,6 +74,22 @@ def markdown_link(label: str, url: str | None) -> str:
     """A link whose label is a code span; the bare span when there is no usable address."""
     safe = safe_url(url)
     return markdown_code(label) if safe is None else f"[{markdown_code(label)}]({safe})"
+
+
+def markdown_file(label: str, path: str) -> str:
+    """A link to a file beside the report; ``path`` is percent-encoded already."""
+    return f"[{markdown_code(label)}]({path})" if "|" not in label else markdown_code(label)
+
+
+def html_in_markdown(text: str) -> str:
+    """Text inside an HTML element of a Markdown page, where Markdown's own marks mean nothing."""
+    escaped = html.escape(visible(text))
+    return _MENTION.sub(lambda found: found[0] + "\u200b", escaped)
+
+
+def html_comment(text: str) -> str:
+    """Text inside an HTML comment, which nothing in it can end."""
+    return visible(text).replace("--", "- -").replace(">", "›")
 
 
 def safe_url(url: str | None) -> str | None:

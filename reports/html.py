@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from investigator.model import Evidence, Finding, Investigation, Verdict
 from investigator.reports import blocks, charts, content, escape, rows, summary
-from investigator.reports.markdown import seconds
+from investigator.reports.markdown import seconds, sentence
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -116,6 +116,9 @@ def _template(name: str) -> "Template":
         "rank": lambda verdict: list(Verdict).index(verdict),
         "day": lambda time: f"{time:%Y-%m-%d}",
         "seconds": seconds,
+        "sentence": sentence,
+        "by_position": charts.by_position,
+        "spans": charts.spans,
         "remedy": summary.remedy_text,
         "kind": summary.remedy_kind,
         "short": summary.remedy_name,

@@ -44,6 +44,13 @@ def quoted(evidence: Evidence) -> str:
     return escape.markdown_fence("\n".join(numbered), "python" if evidence.path.endswith(".py") else "text")
 
 
+def sentence(text: str) -> str:
+    """A text as a sentence: a full stop behind, a capital in front of a word that is no name of code."""
+    word = text.partition(" ")[0]
+    start = text[:1].upper() if word.isalpha() and word.islower() else text[:1]
+    return start + text[1:] + ("" if text.endswith((".", "!", "?", "…")) else ".")
+
+
 def seconds(agent: AgentReport) -> str:
     """How long an agent took, in seconds."""
     return f"{(agent.finished - agent.started).total_seconds():.1f}"
@@ -65,6 +72,9 @@ def template(name: str) -> "Template":
         "text": escape.markdown,
         "code": escape.markdown_code,
         "link": escape.markdown_link,
+        "file": escape.markdown_file,
+        "summary": escape.html_in_markdown,
+        "comment": escape.html_comment,
         "fence": escape.markdown_fence,
         "quoted": quoted,
         "place": summary.place,
@@ -74,6 +84,7 @@ def template(name: str) -> "Template":
         "meaning": summary.MEANINGS.__getitem__,
         "day": lambda time: f"{time:%Y-%m-%d}",
         "seconds": seconds,
+        "sentence": sentence,
         "kind": summary.remedy_kind,
         "origin": summary.origin_text,
         "decisive": rows.decisive,

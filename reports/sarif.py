@@ -11,15 +11,19 @@ import hashlib
 import json
 from typing import cast
 
+from investigator.explain import BY_CONTRACT, Explanation
 from investigator.model import AgentStatus, Evidence, Finding, Investigation, Json, Verdict
 from investigator.reports import summary
-from investigator.reports.escape import visible
+from investigator.reports.escape import markdown, markdown_code, markdown_fence, shortened, visible
+from investigator.reports.markdown import sentence
 
 LEVELS: dict[Verdict, str] = {
     Verdict.BROKEN: "error",
     Verdict.PARTIAL: "warning",
     Verdict.REFUSED: "warning",
 }
+LONGEST_DESCRIPTION = 1000
+"""Characters: GitHub takes 1,024 of a rule's description."""
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 JsonObject = dict[str, Json]
@@ -54,15 +58,27 @@ def as_json(investigation: Investigation) -> JsonObject:
 
 
 def _rule(finding: Finding) -> JsonObject:
-    promise = finding.promised or finding.contract
+    """The contract itself: the same in every run, so that an alert's rule does not change with the case."""
+    known = BY_CONTRACT.get(finding.contract)
+    promise = known.promise if known else finding.promised or finding.contract
+    more = f"investigate explain {finding.contract}"
+    text = f"{known.matters}\n\n{' '.join(known.repair)}\n\n{more}" if known else more
     return {
         "id": finding.contract,
         "name": "".join(part.capitalize() for part in finding.contract.split("-")),
-        "shortDescription": {"text": _text(promise)},
-        "fullDescription": {"text": _text(promise)},
+        "shortDescription": {"text": _text(shortened(promise, LONGEST_DESCRIPTION))},
+        "fullDescription": {"text": _text(shortened(promise, LONGEST_DESCRIPTION))},
         "defaultConfiguration": {"level": LEVELS[finding.verdict]},
-        "help": {"text": f"investigate explain {finding.contract}"},
+        "help": {"text": _text(text), "markdown": _help(known) if known else markdown_code(more)},
     }
+
+
+def _help(known: Explanation) -> str:
+    """The explanation as GitHub shows it beside an alert."""
+    parts = [f"**{known.promise}**", known.matters, markdown_fence(known.drawing, "text")]
+    for title, items in (("How engines break it", known.breaks), ("What repairs it", known.repair)):
+        parts.append("\n".join([f"{title}:", "", *(f"- {markdown(item)}" for item in items)]))
+    return "\n\n".join(parts)
 
 
 def _result(investigation: Investigation, finding: Finding, rule: int) -> JsonObject:
@@ -78,7 +94,11 @@ def _result(investigation: Investigation, finding: Finding, rule: int) -> JsonOb
         "level": LEVELS[finding.verdict],
         "message": {"text": _message(finding)},
         "locations": [_location(investigation, first)],
-        "partialFingerprints": {"investigate/v1": fingerprint(investigation, finding)},
+        # Code scanning tracks alerts by the first name alone; the second is ours, for other readers.
+        "partialFingerprints": {
+            "primaryLocationLineHash": f"{fingerprint(investigation, finding)}:1",
+            "investigate/v1": fingerprint(investigation, finding),
+        },
         "codeFlows": [{"threadFlows": [{"locations": steps}]}],
         "properties": {
             "verdict": finding.verdict.value,
@@ -94,35 +114,44 @@ def _result(investigation: Investigation, finding: Finding, rule: int) -> JsonOb
 
 
 def _message(finding: Finding) -> str:
-    parts = [
-        f"{summary.title(finding)} is {finding.verdict.value}",
-        finding.why,
-        finding.happens,
-        finding.consequence,
-    ]
+    """What is wrong, what it costs, what repairs it; code scanning makes its title of the first sentence."""
+    said = [f"{summary.title(finding)} is {finding.verdict.value}: {finding.why}"]
+    said += [finding.happens] if finding.happens != finding.why else []
+    said.append(finding.consequence)
     if finding.remedies:
-        parts.append("What to do: " + "; ".join(summary.remedy_text(remedy) for remedy in finding.remedies))
-    return _text(". ".join(part.rstrip(".") for part in parts if part) + ".")
+        ways = (f"{summary.remedy_kind(remedy)} {remedy.ref}" for remedy in finding.remedies)
+        said.append(f"What to do: {', '.join(ways)}")
+    return _text(" ".join(sentence(part) for part in said if part))
 
 
 def _location(investigation: Investigation, evidence: Evidence) -> JsonObject:
     """A place; the engine's files by their path, so that they resolve in its own repository."""
-    region: JsonObject = {"startLine": evidence.line, "endLine": evidence.end_line}
+    link = summary.permalink(investigation, evidence)
+    seen = f" ({link})" if link else ""
+    recorded = evidence.recorded_from.rpartition(":")[2]
+    region: JsonObject = (
+        {"startLine": int(recorded)}
+        if recorded.isdecimal()
+        else {
+            "startLine": evidence.line,
+            "endLine": evidence.end_line,
+            "snippet": {"text": evidence.quote},
+        }
+    )
     return {
         "physicalLocation": {
             "artifactLocation": {"uri": _uri(investigation, evidence)},
-            "region": region | {"snippet": {"text": evidence.quote}},
+            "region": region,
         },
-        "message": {"text": _text(f"{evidence.source}: {evidence.role or 'evidence'}")},
+        "message": {"text": _text(f"{evidence.source}: {evidence.role or 'evidence'}{seen}")},
     }
 
 
 def _uri(investigation: Investigation, evidence: Evidence) -> str:
+    """Relative, always: code scanning turns a whole file down for one address of another scheme."""
     engine = next((a.source for a in investigation.answers if a.role == "engine"), None)
-    if evidence.source == engine:
-        return summary.quoted_path(evidence.path)
-    link = summary.permalink(investigation, evidence)
-    return link.partition("#")[0] if link else summary.quoted_path(f"{evidence.source}/{evidence.path}")
+    path = evidence.recorded_from.rpartition(":")[0] or evidence.path
+    return summary.quoted_path(path if evidence.source == engine else f"{evidence.source}/{path}")
 
 
 def fingerprint(investigation: Investigation, finding: Finding) -> str:

@@ -71,9 +71,11 @@ def _together(series: Mapping[str, Json]) -> Iterator[str]:
         number = len(_texts(every.get("patches")))
         order = "in any order" if every.get("commute") else "in this order"
         worse = _and(_texts(every.get("worse"))) or "nothing"
+        eased = _texts(every.get("eased"))
+        partly = f", leave {_and(eased)} partial," if eased else ""
         yield (
-            f"all {number} together, {order}, repair {_and(_texts(every.get('repaired')))} "
-            f"and make {worse} worse"
+            f"all {number} together, {order}, repair {_and(_texts(every.get('repaired')))}"
+            f"{partly} and make {worse} worse"
         )
 
 

@@ -44,7 +44,14 @@ OF_CONFIGURATION = ("config-coverage", "silent-default")
 """Contracts about keys of the checkpoint: a breach lies between its file and the engine's."""
 
 TO_EXPLAIN = (Verdict.BROKEN, Verdict.PARTIAL, Verdict.REFUSED)
-"""Verdicts that get a section of their own in a report."""
+"""Verdicts that get a section of their own in a report, the worst first."""
+
+_OPENINGS = {
+    Verdict.BROKEN: "This engine does not keep what this drafter was trained on",
+    Verdict.PARTIAL: "This engine keeps what this drafter was trained on under a condition only",
+    Verdict.REFUSED: "This engine refuses what this drafter was trained on",
+}
+"""The answer by its worst news."""
 
 
 def in_use(finding: Finding, investigation: Investigation) -> bool:
@@ -92,15 +99,16 @@ def headline(investigation: Investigation) -> str:
     """The answer in one sentence, for the runner in use."""
     here = counted(f for f in investigation.findings if in_use(f, investigation))
     bad = [f"{number} {verdict.value}" for verdict, number in here.items() if verdict in TO_EXPLAIN]
+    honoured = here.get(Verdict.HONOURED, 0)
+    bad += [f"{honoured} honoured"] if bad and honoured else []
     unknown = here.get(Verdict.UNKNOWN, 0)
     if not here or unknown == sum(here.values()):
         return "Nothing could be decided"
     if bad:
-        bad += [f"{kept} honoured"] if (kept := here.get(Verdict.HONOURED, 0)) else []
-        return f"This engine does not keep what this drafter was trained on: {', '.join(bad)}"
+        return f"{_OPENINGS[next(v for v in TO_EXPLAIN if v in here)]}: {', '.join(bad)}"
     if unknown:
         return f"No promise was found broken, but {unknown} of {sum(here.values())} could not be decided"
-    return "No promise was found broken"
+    return "No promise was found broken" + (f": {honoured} honoured" if honoured else "")
 
 
 def runner_name(runner: Runner | None) -> str:
@@ -109,7 +117,9 @@ def runner_name(runner: Runner | None) -> str:
 
 
 def place(evidence: Evidence) -> str:
-    """``path:line`` or ``path:line-line``."""
+    """``path:line`` or ``path:line-line``; of a record, the place that it was made of."""
+    if evidence.recorded_from:
+        return evidence.recorded_from
     end = "" if evidence.end_line == evidence.line else f"-{evidence.end_line}"
     return f"{evidence.path}:{evidence.line}{end}"
 
@@ -119,8 +129,12 @@ def permalink(investigation: Investigation, evidence: Evidence) -> str | None:
     source = next((s for s in investigation.sources if s.id == evidence.source), None)
     if source is None or source.permalink is None:
         return None
-    link = source.permalink.replace("{path}", quoted_path(evidence.path))
-    return safe_url(link.replace("{line}", str(evidence.line)))
+    path, line = evidence.path, str(evidence.line)
+    if evidence.recorded_from:
+        path, _, line = evidence.recorded_from.rpartition(":")
+    elif evidence.end_line != evidence.line and source.permalink.endswith("#L{line}"):
+        line += f"-L{evidence.end_line}"
+    return safe_url(source.permalink.replace("{path}", quoted_path(path)).replace("{line}", line))
 
 
 def quoted_path(path: str) -> str:

@@ -40,9 +40,7 @@ def _verdicts(investigation: Investigation, width: int) -> Group:
     ]
     if investigation.default_runner is not None:
         runner = summary.runner_name(investigation.default_runner)
-        parts.append(
-            Text(visible(f"Runner {runner} by default: {investigation.default_runner_why}"), style="dim")
-        )
+        parts.append(Text(visible(f"Model runner {runner}: {investigation.default_runner_why}"), style="dim"))
     if investigation.findings:
         parts += [Text(""), _table(investigation, width), _legend(investigation)]
     parts += [Text(visible(note), style="yellow") for note in _notes(investigation)]

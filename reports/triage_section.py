@@ -9,14 +9,17 @@ from dataclasses import dataclass
 
 from investigator.model import Finding, Json
 from investigator.reports.blocks import (
+    Bars,
     Block,
     Bullets,
     Heading,
     Paragraph,
     Rows,
+    Spans,
     Verbatim,
     as_markdown,
     bullets,
+    percentages,
 )
 from investigator.reports.escape import visible
 from investigator.reports.json_report import plain
@@ -27,7 +30,10 @@ from investigator.triage.verdict import Triage
 
 QUESTION = "Is it the drafter or the engine?"
 SHOWN_SUSPECTS = 6
-SHOWN_POSITIONS = 32
+CAUSES = (
+    "Acceptance length observed, and what each cause would give here "
+    "(red: an engine's fault, blue: a drafter's, grey: neither)"
+)
 
 
 @dataclass(frozen=True)
@@ -49,6 +55,13 @@ def opening(triage: Triage, findings: Sequence[Finding] = (), *, notes: Sequence
     answer.append(Paragraph(triage.headline, strong=f"{_capital(triage.answer.value)}."))
     if joined := conclusion(triage, findings):
         answer.append(Paragraph(joined))
+    if triage.distances and triage.symptom.best is not None:
+        spans = tuple(
+            (one.name, "published" if one.basis == "the published range" else one.side, one.length)
+            for one in triage.distances
+        )
+        observed = triage.symptom.best.length.value
+        answer.append(Spans(CAUSES, spans, observed))
     answer += bullets("For the engine:", triage.for_engine)
     answer += bullets("For the drafter:", triage.for_drafter)
     answer += bullets("To know more:", triage.next_steps)
@@ -76,7 +89,8 @@ def plain_lines(triage: Triage, findings: Sequence[Finding] = ()) -> list[str]:
     if (best := triage.symptom.best) is not None:
         lines.append(f"  acceptance length  {best.length.arithmetic}  ({best.kind.value})")
     if rates := triage.symptom.per_position:
-        lines.append(f"  by position        {_rates(rates)}")
+        lines.append(f"  by position        {percentages(rates)}")
+    lines += [f"  mind               {note}" for note in (best.notes if best else ())]
     lines += [f"  shape              {reading.shape.value}: {reading.why}" for reading in triage.shapes]
     for row in confirm(triage, findings)[:SHOWN_SUSPECTS]:
         found = f"; found: {', '.join(row.verdicts)}" if row.verdicts else ""
@@ -116,7 +130,7 @@ def _measured(triage: Triage, best: Measurement) -> Iterator[Block]:
     rows = tuple((other.name, f"{other.value:.2f} {other.unit}", other.formula) for other in best.others)
     yield Rows(("the same under another name", "value", "formula"), rows)
     if rates := triage.symptom.per_position:
-        yield Paragraph(f"Accepted by position: {_rates(rates)}.")
+        yield Bars("Accepted by position", rates)
     for other in triage.symptom.measurements[1:]:
         yield Paragraph(
             f"The {other.kind.value} in the same input gives {other.length.arithmetic} "
@@ -183,11 +197,6 @@ def _input(triage: Triage) -> Iterator[Block]:
         )
     if symptom.notes:
         yield Bullets("Not read:", symptom.notes)
-
-
-def _rates(rates: Sequence[float]) -> str:
-    shown = " ".join(f"{100 * rate:.1f}" for rate in rates[:SHOWN_POSITIONS])
-    return f"{shown} %" + (" …" if len(rates) > SHOWN_POSITIONS else "")
 
 
 def _range(values: Range) -> str:

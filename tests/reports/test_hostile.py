@@ -1,5 +1,6 @@
 """Foreign text comes out inert in every format, wherever it was planted."""
 
+import io
 import json
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -12,6 +13,8 @@ from rich.console import Console
 from investigator.model import Known, NotChecked, Verdict
 from investigator.reports.formats import FORMATS
 from investigator.reports.terminal import print_verdicts
+from investigator.reports.triage_section import opening
+from investigator.triage import judge, load_figures, read_symptom
 from tests.support import builders
 
 PAYLOADS = [
@@ -37,6 +40,22 @@ PAYLOADS = [
     "a" * 20_000,
     "https://evil.example/x?y=<z>",
     "-  \n===\n1. x",
+    "</details></summary><details open>",
+    "<!-- measured -->\n<!-- /measured -->",
+    "<![CDATA[x]]> <?php ?> <!DOCTYPE x>",
+    "[x]: https://evil.example\n[x]",
+    "- [x] done\n~~~\n```suggestion\n",
+    "www.evil.example me@evil.example ftp://evil.example",
+    "$`\\href{javascript:alert(1)}{x}`$ $$x$$",
+    "[^1]\n\n[^1]: note",
+    "#1 GH-1 octo/cat#1 @org/team",
+    "[link=https://evil.example]x[/link] :warning:",
+    "\x1b]52;c;ZXZpbA==\x07\x1bPq\x1b\\\x9d0;title\x9c",
+    "a\x00b\u2028c\u2029d\x85e",
+    "${{ secrets.X }} $(id) `id`",
+    "::add-mask::x\n::stop-commands::x\n##[error]x",
+    "javascript:alert(1)//%0aalert(1)",
+    "\u0430\u0440\u0440\U000e0041\U000e007f\ufe0f",
 ]
 
 
@@ -163,3 +182,28 @@ class TestInert:
 
         assert steering(stream.getvalue()) == []
         assert stream.getvalue().count("broken: runs, and does something else") == 1
+
+
+LOG = (
+    'vllm serve {0} --speculative-config \'{{"method": "dflash", "model": "{0}", '
+    '"num_speculative_tokens": 2}}\'\n'
+    "{0} SpecDecoding metrics: Mean acceptance length: 1.18, Accepted: 180 tokens, Drafted: 2000 tokens, "
+    "Per-position acceptance rate: 0.160, 0.020 {0}\n"
+)
+
+
+@pytest.mark.parametrize("payload", PAYLOADS, ids=range(len(PAYLOADS)))
+@pytest.mark.parametrize("name", ["markdown", "html", "issue"])
+def test_a_log_brings_nothing_with_it_but_text(payload, name):
+    log = io.BytesIO(LOG.format(payload).encode("utf-8", "surrogatepass"))
+    shown = opening(judge(read_symptom(log), load_figures()))
+
+    text = FORMATS[name].render(builders.investigation(), shown)
+
+    page = MarkdownIt("commonmark", {"html": True}).enable("table").render(text) if name != "html" else text
+    seen = structure(page)
+    assert sum(tag == "script" for tag, _ in seen) == (name == "html")
+    assert not {tag for tag, _ in seen} & {"img", "iframe", "object", "embed", "base", "form", "input"}
+    assert not [attribute for _, names in seen for attribute in names if attribute.startswith("on")]
+    assert 'href="https://evil' not in page
+    assert [c for c in steering(text) if c != "0x9"] == []

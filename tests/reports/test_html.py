@@ -54,7 +54,7 @@ def test_nothing_is_loaded(page):
         tag for tag, _ in page.elements if tag in ("link", "img", "iframe", "object", "embed", "base", "form")
     ]
     assert "url(" not in "".join(page.texts["style"])
-    assert all(a["href"].startswith(("#", "https://")) for a in page.all("a"))
+    assert all(a["href"].startswith(("#", "https://", "patches/")) for a in page.all("a"))
 
 
 def test_the_policy_names_the_hashes_of_its_own_style_and_script(page):
@@ -70,7 +70,7 @@ def test_links_within_the_page_lead_somewhere(page):
     ids = {attributes["id"] for _, attributes in page.elements if "id" in attributes}
 
     inner = [a["href"][1:] for a in page.all("a") if a["href"].startswith("#")]
-    assert inner == ["verdicts", "target-layer-offset-v1"]
+    assert {"verdicts", "target-layer-offset-v1", "patches", "sound", "not-checked", "sources"} == set(inner)
     assert set(inner) <= ids
 
 

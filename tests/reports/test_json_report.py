@@ -62,6 +62,7 @@ def test_the_fields_that_others_rely_on():
         "end_line": 2,
         "quote": "    return ids",
         "role": "ids go out unshifted",
+        "recorded_from": "",
         "url": "https://code.example/vllm/blob/v0.20.1/vllm/runner.py#L2",
     }
     assert finding["remedies"][1]["kind"] == "patch"

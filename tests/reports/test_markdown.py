@@ -28,6 +28,7 @@ def first_table(text: str) -> list[list[str]]:
 def test_the_order_of_a_report():
     assert headings(markdown.render(builders.investigation())) == [
         "# `vllm==0.20.1` with `z-lab/Qwen3.6-27B-DFlash@main`",
+        "## What to do",
         "## Verdicts",
         "## target-layer-offset (V1): broken",
         "## Patches",
@@ -102,7 +103,7 @@ def test_what_happens_on_the_other_runner_is_told_briefly_and_last():
 
     text = markdown.render(builders.investigation(findings=(builders.finding(), other)))
 
-    assert headings(text)[2:4] == ["## target-layer-offset (V1): broken", "## Patches"]
+    assert headings(text)[3:5] == ["## target-layer-offset (V1): broken", "## Patches"]
     assert (
         "## On model runner V2, not in use\n\n- `layer-types`: ✗ broken, all run as full attention (" in text
     )

@@ -64,7 +64,7 @@ def test_the_evidence_is_one_flow_with_the_rest_related():
     assert where == [
         "vllm/runner.py",
         "vllm/%5Bodd%5D%20name.py",
-        "https://code.example/vllm/blob/v0.20.1/config.json",
+        "draft/config.json",
     ]
     assert [location["id"] for location in result["relatedLocations"]] == [1, 2]
     assert steps[1]["location"]["physicalLocation"]["region"] == {
@@ -72,6 +72,37 @@ def test_the_evidence_is_one_flow_with_the_rest_related():
         "endLine": 9,
         "snippet": {"text": "a\nb\nc"},
     }
+
+
+def test_every_address_is_relative_and_the_link_is_in_the_message():
+    """Code scanning turns a file down when an address has another scheme than its checkout."""
+    record = builders.evidence(source="draft", path="snapshot.json", recorded_from="model/utils.py:24")
+    run = run_of(builders.investigation(findings=(builders.finding(evidence=(*CHAIN, record)),)))
+
+    found = [location["physicalLocation"] for location in run["results"][0]["relatedLocations"]]
+    uris = [place["artifactLocation"]["uri"] for place in found]
+    assert uris == ["vllm/%5Bodd%5D%20name.py", "draft/config.json", "draft/model/utils.py"]
+    assert found[-1]["region"] == {"startLine": 24}
+    message = run["results"][0]["relatedLocations"][1]["message"]["text"]
+    assert message == "draft: asks (https://code.example/vllm/blob/v0.20.1/config.json#L1)"
+
+
+def test_a_rule_is_the_same_whatever_the_case():
+    one, other = (builders.finding(promised=text) for text in ("ids [1]", "ids [2]"))
+
+    first, second = (run_of(builders.investigation(findings=(each,))) for each in (one, other))
+
+    assert first["tool"]["driver"]["rules"] == second["tool"]["driver"]["rules"]
+    (rule,) = first["tool"]["driver"]["rules"]
+    assert "**An id k" in rule["help"]["markdown"]
+    assert len(rule["fullDescription"]["text"]) <= 1024
+
+
+def test_the_alert_is_tracked_by_the_fingerprint_that_code_scanning_reads():
+    (result,) = run_of(builders.investigation())["results"]
+
+    mark = sarif.fingerprint(builders.investigation(), builders.finding())
+    assert result["partialFingerprints"] == {"primaryLocationLineHash": f"{mark}:1", "investigate/v1": mark}
 
 
 def test_a_fingerprint_stays_when_lines_move_or_the_release_changes():
