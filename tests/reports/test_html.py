@@ -10,6 +10,7 @@ import pytest
 
 from investigator.model import AgentStatus
 from investigator.reports import charts, html
+from investigator.reports.blocks import Spans
 from tests.support import builders
 
 
@@ -108,3 +109,31 @@ def test_the_timeline_draws_each_agent_from_its_start():
     assert {bar["x"] for bar in bars} == {"130.0"}
     assert "hub 1.5 s, vllm 1.5 s" in drawn
     assert charts.agent_timeline(()) == ""
+
+
+def test_an_empty_run_is_a_page_too():
+    empty = builders.investigation(
+        findings=(), sources=(), answers=(), patches=(), pull_requests=(), not_checked=(), agents=()
+    )
+
+    assert "Nothing could be decided." in Page(html.render(empty)).text
+
+
+def test_a_page_draws_the_positions_of_a_symptom():
+    drawn = Page(str(charts.by_position((0.16, 0.02, 0.0))))
+
+    assert [bar["height"] for bar in drawn.all("rect")] == ["19.2", "2.4", "1.0"]
+    assert drawn.all("svg")[0]["aria-label"] == "Accepted by position: 16.0 2.0 0.0 %"
+    assert len(Page(str(charts.by_position((0.5,) * 500))).all("rect")) == 64
+
+
+def test_a_page_draws_what_each_cause_would_give():
+    block = Spans("title", (("a cause", "engine", (2.0, 4.0)), ("all right", "published", (3.0, 3.0))), 1.18)
+
+    drawn = Page(str(charts.spans(block)))
+
+    first, second = drawn.all("rect")
+    assert (first["class"], second["class"]) == ("span engine", "span published")
+    assert float(first["x"]) < float(second["x"])
+    assert second["width"] == "2.0"
+    assert "observed 1.18" in drawn.text
