@@ -135,7 +135,7 @@ def _scalar(text: str) -> str:
     if len(text) > 1 and text[0] == text[-1] == '"':
         try:
             return str(json.loads(text))
-        except ValueError:
+        except (ValueError, RecursionError):
             return text[1:-1]
     if len(text) > 1 and text[0] == text[-1] == "'":
         return text[1:-1].replace("''", "'")
