@@ -29,13 +29,17 @@ OpenTree = Callable[[EngineSpec], Tree]
 class EngineAgent:
     """Reads one tree of one engine, every runner it has, with the checkpoint's own numbers.
 
-    ``name``: the engine's, as the registry has it.
+    ``name``: the engine's, as the registry has it. ``parsed`` may be shared with whoever reads the
+    same tree afterwards.
     """
 
-    def __init__(self, name: str, open_tree: OpenTree, records: Records) -> None:
+    def __init__(
+        self, name: str, open_tree: OpenTree, records: Records, parsed: ParsedFiles | None = None
+    ) -> None:
         self._engine = known(name)
         self._open = open_tree
         self._records = records
+        self._parsed = parsed
         self.choice: RunnerChoice | None = None
         """Which runner the case uses, once the agent has finished."""
 
@@ -62,7 +66,7 @@ class EngineAgent:
     def _ask(self, context: AgentContext, tree: Tree, checkpoint: Checkpoint) -> AgentResult:
         searches: list[str] = []
         memory = Memory(self._records, checkpoint, context.case.environment)
-        desk = EngineDesk(self._engine, memory, tree, on_full_search=searches.append)
+        desk = EngineDesk(self._engine, memory, tree, self._parsed, on_full_search=searches.append)
         self.choice = desk.default_runner()
         answers: list[Answer] = []
         for contract, runner in self._engine.questions:

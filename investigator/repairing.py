@@ -34,10 +34,11 @@ UNDATED = datetime(2001, 9, 17, tzinfo=UTC)
 _PATCHED = (Verdict.BROKEN, Verdict.PARTIAL)
 
 
-def repairer(kind: EngineKnown, records: Records, *, upstream: bool = False) -> Repair:
+def repairer(kind: EngineKnown, records: Records, parsed: ParsedFiles, *, upstream: bool = False) -> Repair:
     """Makes a proven patch for each broken promise on the engine's tree, or takes the kept ones.
 
-    ``upstream``: with regression tests, as for a pull request.
+    ``parsed``: the tree's files, as far as they were parsed before. ``upstream``: with regression
+    tests, as for a pull request.
     """
 
     def repair(case: Case, gathered: Gathered, judgement: Judgement, sink: EventSink) -> Repairs:  # noqa: ARG001
@@ -55,13 +56,20 @@ def repairer(kind: EngineKnown, records: Records, *, upstream: bool = False) -> 
             [tree.source.id, tree.source.revision, tree.source.released_at],
             upstream,
         ]
-        asked = ask_again(kind, records, case, checkpoint, gathered.answers)
+        asked = ask_again(kind, records, parsed, case, checkpoint, gathered.answers)
         return kept(
             records,
             tree,
             json.dumps(facts, sort_keys=True, default=str),
             lambda watched: _repairs(
-                watched, case, checkpoint, findings, judgement.default_runner, asked, upstream=upstream
+                watched,
+                parsed,
+                case,
+                checkpoint,
+                findings,
+                judgement.default_runner,
+                asked,
+                upstream=upstream,
             ),
         )
 
@@ -70,6 +78,7 @@ def repairer(kind: EngineKnown, records: Records, *, upstream: bool = False) -> 
 
 def _repairs(
     tree: Tree,
+    parsed: ParsedFiles,
     case: Case,
     checkpoint: Checkpoint,
     findings: Sequence[Finding],
@@ -81,7 +90,7 @@ def _repairs(
     from investigator.patches import generate
     from investigator.patches.detours import detours, remedies_of
 
-    settings = _settings(tree, checkpoint, findings)
+    settings = _settings(Program(tree, parsed=parsed), checkpoint, findings)
     around = remedies_of(settings, findings)
     series = generate(
         tree,
@@ -91,6 +100,7 @@ def _repairs(
         when=tree.source.released_at or UNDATED,
         signature=f"investigate {investigator.__version__}",
         upstream=upstream,
+        parsed=parsed,
     )
     return Repairs(
         patches=series.patches,
@@ -117,12 +127,12 @@ def _serve(tree: Tree, case: Case, checkpoint: Checkpoint) -> str | None:
     return serve_command(checkpoint, [Setting(contract="", effect="", environment=case.environment)])
 
 
-def _settings(tree: Tree, checkpoint: Checkpoint, findings: Sequence[Finding]) -> "tuple[Setting, ...]":
+def _settings(program: Program, checkpoint: Checkpoint, findings: Sequence[Finding]) -> "tuple[Setting, ...]":
     from investigator.patches.detours import usable
     from investigator.patches.settings import settings_for
 
     verdicts = {(finding.contract, finding.runner): finding.verdict for finding in findings}
-    return usable(settings_for(Program(tree), faults(checkpoint, findings, TO_REPAIR), verdicts), findings)
+    return usable(settings_for(program, faults(checkpoint, findings, TO_REPAIR), verdicts), findings)
 
 
 def faults(checkpoint: Checkpoint, findings: Sequence[Finding], verdicts: Sequence[Verdict]) -> "list[Fault]":
@@ -141,12 +151,19 @@ def faults(checkpoint: Checkpoint, findings: Sequence[Finding], verdicts: Sequen
 
 
 def ask_again(
-    kind: EngineKnown, records: Records, case: Case, checkpoint: Checkpoint, answers: Sequence[Answer]
+    kind: EngineKnown,
+    records: Records,
+    parsed: ParsedFiles,
+    case: Case,
+    checkpoint: Checkpoint,
+    answers: Sequence[Answer],
 ) -> Callable[[Tree], "Verdicts"]:
-    """Puts every engine question to another tree; the other agents' answers stay as they are."""
+    """Puts every engine question to another tree; the other agents' answers stay as they are.
+
+    ``parsed``: files of such trees that were parsed before, and those that will be.
+    """
     others = tuple(answer for answer in answers if answer.role is not Role.ENGINE)
     memory = Memory(records, checkpoint, case.environment)
-    parsed = ParsedFiles()
 
     def verdicts(tree: Tree) -> "Verdicts":
         desk = EngineDesk(kind, memory, tree, parsed)

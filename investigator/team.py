@@ -17,6 +17,7 @@ from investigator.agents.hub import HubAgent
 from investigator.agents.pull_requests import PullRequestsAgent
 from investigator.agents.reference import ReferenceAgent, ask_is_possible
 from investigator.case import Case, EngineKind, EngineSpec
+from investigator.code.program import ParsedFiles
 from investigator.conduct import Assembly, Judgement
 from investigator.contracts.registry import CONTRACTS
 from investigator.engines.registry import OWN, EngineKnown, known, names
@@ -88,7 +89,10 @@ def assembly(case: Case, workspace: Workspace, sink: EventSink, *, upstream: boo
     kind = known(spec.name)
     engine_desk = workspace.for_agent(spec.name, events=sink)
     reference_desk = workspace.for_agent("reference", events=sink, seconds=REFERENCE_SECONDS)
-    engine = EngineAgent(spec.name, lambda _: open_engine(spec, engine_desk, kind.folder), workspace.store)
+    parsed = ParsedFiles()
+    engine = EngineAgent(
+        spec.name, lambda _: open_engine(spec, engine_desk, kind.folder), workspace.store, parsed
+    )
     team = Team(
         engine=engine,
         hub=HubAgent(hub_source(workspace.transport, os.environ), CONTRACTS),
@@ -99,8 +103,8 @@ def assembly(case: Case, workspace: Workspace, sink: EventSink, *, upstream: boo
     )
     return Assembly(
         team=team,
-        judge=_judge(engine, kind, workspace.store),
-        repair=repairer(kind, workspace.store, upstream=upstream),
+        judge=_judge(engine, kind, workspace.store, parsed),
+        repair=repairer(kind, workspace.store, parsed, upstream=upstream),
     )
 
 
@@ -152,7 +156,9 @@ def recorded(name: str) -> RecordedReference | None:
 # -- judging ---------------------------------------------------------------------------
 
 
-def _judge(engine: EngineAgent, kind: EngineKnown, records: Records) -> Callable[[Case, Gathered], Judgement]:
+def _judge(
+    engine: EngineAgent, kind: EngineKnown, records: Records, parsed: ParsedFiles
+) -> Callable[[Case, Gathered], Judgement]:
     def judge(case: Case, gathered: Gathered) -> Judgement:
         choice = engine.choice
         findings = synthesize(gathered.answers, gathered.checkpoint)
@@ -160,14 +166,19 @@ def _judge(engine: EngineAgent, kind: EngineKnown, records: Records) -> Callable
             findings=findings,
             default_runner=choice.runner if choice else None,
             default_runner_why=choice.why if choice else "the engine could not be asked",
-            pull_requests=_studied(kind, records, case, gathered, findings),
+            pull_requests=_studied(kind, records, parsed, case, gathered, findings),
         )
 
     return judge
 
 
 def _studied(
-    kind: EngineKnown, records: Records, case: Case, gathered: Gathered, findings: Sequence[Finding]
+    kind: EngineKnown,
+    records: Records,
+    parsed: ParsedFiles,
+    case: Case,
+    gathered: Gathered,
+    findings: Sequence[Finding],
 ) -> tuple[PullRequest, ...]:
     """The pull requests with what this engine makes of them, by effect."""
     checkpoint, tree = gathered.checkpoint, gathered.engine
@@ -177,7 +188,7 @@ def _studied(
         gathered.pull_requests,
         gathered.trees,
         tree,
-        ask_again(kind, records, case, checkpoint, gathered.answers),
+        ask_again(kind, records, parsed, case, checkpoint, gathered.answers),
         {(finding.contract, finding.runner): finding.verdict for finding in findings},
         {
             (finding.contract, finding.runner): [e for e in finding.evidence if e.source == tree.source.id]

@@ -123,9 +123,11 @@ def ask_release(
     tree: Tree,
     given: Background,
     memory: Memory,
+    on_full_search: Callable[[str], None] | None = None,
 ) -> ReleaseRow:
-    """One release's row. Raises what reading its files raises."""
-    desk = EngineDesk(kind, memory, tree)
+    """One release's row; ``on_full_search`` hears of each search of the whole tree, with what was
+    looked for. Raises what reading its files raises."""
+    desk = EngineDesk(kind, memory, tree, on_full_search=on_full_search)
     choice = desk.default_runner()
     told = [
         answer_of(found, tree, contract=contract, role=Role.ENGINE, agent=kind.name, runner=runner)

@@ -11,7 +11,7 @@ from investigator.code.exceptions import is_exception_name
 from investigator.code.frames import Frame
 from investigator.code.heap import join_values, may_be_absent, without_absent
 from investigator.code.program import Definition, bindings
-from investigator.code.syntax import decorators, descendants, named, text
+from investigator.code.syntax import descendants, named, text
 from investigator.code.syntax import field as child
 from investigator.code.values import (
     ABSENT,
@@ -151,7 +151,7 @@ def _getter_or_last(found: list[Definition]) -> Definition:
 
 def _accessor(found: Definition) -> bool:
     """Whether this is the setter or deleter of a property."""
-    marks = decorators(found.node) if found.node.type == "function_definition" else []
+    marks = found.decorators if found.node.type == "function_definition" else ()
     return any(mark in (f"{found.name}.setter", f"{found.name}.deleter") for mark in marks)
 
 
@@ -266,7 +266,7 @@ def property_accessor(interp: Interpreter, cls: ClassValue, name: str, kind: str
     for base in mro(interp, cls):
         found = definitions(base).get(name, ()) if isinstance(base, ClassValue) else ()
         for each in reversed(found):
-            marks = tuple(decorators(each.node)) if each.node.type == "function_definition" else ()
+            marks = each.decorators if each.node.type == "function_definition" else ()
             if f"{name}.{kind}" in marks:
                 return FunctionValue(name, each.node, base.scope, base, marks)
         if found:

@@ -21,7 +21,7 @@ from investigator.code.frames import Frame
 from investigator.code.heap import join_values, may_be_absent, without_absent
 from investigator.code.module_changes import changes, declared_global
 from investigator.code.program import Definition, Module
-from investigator.code.syntax import decorators, enclosing, text
+from investigator.code.syntax import enclosing, text
 from investigator.code.syntax import field as child
 from investigator.code.trace import Happening
 from investigator.code.values import (
@@ -256,10 +256,10 @@ def bind(
         return import_value(interp, *found.imported)
     if node.type == "function_definition":
         home = owner.scope if owner is not None else scope
-        return FunctionValue(found.name, node, home, owner, tuple(decorators(node)))
+        return FunctionValue(found.name, node, home, owner, found.decorators)
     if node.type == "class_definition":
         home = owner.scope if owner is not None else scope
-        return interp.class_value(node, home, tuple(decorators(node)))
+        return interp.class_value(node, home, found.decorators)
     if node.has_error:
         return Unknown(f"{found.name} is bound by text that could not be parsed", place)
     right = node.child_by_field_name("right")

@@ -18,6 +18,7 @@ from investigator.code.syntax import (
     MAX_FILE_BYTES,
     ParsedFile,
     Place,
+    decorators,
     definition,
     descendants,
     field,
@@ -44,6 +45,11 @@ class Definition:
     imported: tuple[str, str | None] | None = None
     conditional: bool = False
     typing_only: bool = False
+
+    @cached_property
+    def decorators(self) -> tuple[str, ...]:
+        """Those of the function or class; looked for once, since a parent is found from the file's top."""
+        return tuple(decorators(self.node))
 
 
 @dataclass(frozen=True)
@@ -328,11 +334,11 @@ class Program:
         return self._parsed.modules[key]
 
     def derived(self, module: Module, name: str, compute: Callable[[Module], T]) -> T:
-        """Something worked out of one file, once for all questions to this tree."""
-        key = (module.path, name)
-        if key not in self._derived:
-            self._derived[key] = compute(module)
-        found: T = self._derived[key]
+        """Something worked out of one file alone, once for as long as the file is held."""
+        key = (name, 0)
+        if key not in module.worked_out:
+            module.worked_out[key] = compute(module)
+        found: T = module.worked_out[key]
         return found
 
     def shared(self, name: str, compute: Callable[["Program"], T]) -> T:

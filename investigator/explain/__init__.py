@@ -36,13 +36,13 @@ EXPLANATIONS: tuple[Explanation, ...] = tuple(
         lookahead,
         config_coverage,
         silent_default,
-        target_capture,
-        feature_width,
+        rope,
         mask_token,
         vocab_mapping,
         embedding_scale,
+        feature_width,
         head_sharing,
-        rope,
+        target_capture,
     )
 )
 """In the order in which reports name the contracts."""

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from itertools import combinations
 
+from investigator.code.program import ParsedFiles
 from investigator.errors import PatchError
 from investigator.model import Json, Patch
 from investigator.patches.candidate import Bench, Candidate
@@ -76,15 +77,17 @@ def generate(
     effects: Mapping[str, str] | None = None,
     signature: str = "investigate",
     upstream: bool = False,
+    parsed: ParsedFiles | None = None,
 ) -> Series:
     """A patch for each fault that can be repaired, proven on ``tree``.
 
     The texts say ``engine``, ``when``, ``effects`` and ``signature`` (see :class:`Imprint`).
     ``upstream`` adds a regression test in the engine's own style where that needs no GPU and no
-    model. A patch that was not seen to hold is not among the result: it is a refusal that says why.
+    model. ``parsed``: the tree's files that were parsed before. A patch that was not seen to hold is
+    not among the result: it is a refusal that says why.
     Raises only what ``tree`` and ``ask`` raise.
     """
-    bench = Bench(tree, ask, ask(tree), upstream)
+    bench = Bench(tree, ask, ask(tree), upstream, parsed or ParsedFiles())
     candidates: list[Candidate] = []
     refused: list[Refusal] = []
     for fault in sorted(faults, key=_rank):

@@ -17,6 +17,7 @@ class PatchedTree:
     def __init__(self, base: Tree, changed: Mapping[str, bytes | None]) -> None:
         self._base = base
         self._changed = dict(changed)
+        self._digests: dict[str, str] = {}
         kept = {path for path in base.paths() if path not in self._changed}
         added = {path for path, data in self._changed.items() if data is not None}
         self._paths = tuple(sorted(kept | added))
@@ -37,9 +38,11 @@ class PatchedTree:
 
     def digest(self, path: str) -> str:
         """sha256 of the file after the change."""
-        if path in self._changed:
-            return hashlib.sha256(self.read(path)).hexdigest()
-        return self._base.digest(path)
+        if path not in self._changed:
+            return self._base.digest(path)
+        if path not in self._digests:
+            self._digests[path] = hashlib.sha256(self.read(path)).hexdigest()
+        return self._digests[path]
 
     def read(self, path: str) -> bytes:
         """The file after the change. Raises NotFoundError for one that was deleted."""

@@ -7,6 +7,7 @@ import pytest
 
 from investigator import repairing
 from investigator.case import Case, EngineSpec, RepoSpec
+from investigator.code.program import ParsedFiles
 from investigator.conduct import Judgement, Repairs
 from investigator.engines.registry import known
 from investigator.engines.remembered import NoRecords
@@ -50,7 +51,7 @@ def repairs(
     )
     gathered = Gathered(reports=(), checkpoint=miniature.checkpoint(), engine=here)
     judgement = Judgement(findings=findings, default_runner=Runner.V1)
-    repair = repairing.repairer(known("vllm"), NoRecords(), upstream=upstream)
+    repair = repairing.repairer(known("vllm"), NoRecords(), ParsedFiles(), upstream=upstream)
     return repair(CASE, gathered, judgement, ignore)
 
 

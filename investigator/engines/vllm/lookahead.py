@@ -24,6 +24,7 @@ from investigator.code.values import (
     Value,
     find_unknown,
 )
+from investigator.engines.finding import mentions
 from investigator.engines.interface import Step, Told
 from investigator.engines.vllm import roles
 from investigator.engines.vllm.world import ASSUMPTIONS, Session, World
@@ -105,7 +106,7 @@ def _admits(method: FunctionValue, call: Node) -> bool:
     it appends to the list of running requests."""
     around = enclosing(call, "while_statement", "for_statement", "function_definition")
     while around is not None and around != method.node:
-        for node in descendants(around, "call"):
+        for node in descendants(around, "call") if mentions(around, ADMITTED_TO) else ():
             callee = field(node, "function")
             if callee.type != "attribute" or text(field(callee, "attribute")) not in ("append", "add"):
                 continue
