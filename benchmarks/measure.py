@@ -6,15 +6,21 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PYTHON = sys.executable
-RELAY = Path(__file__).with_name("relay.py")
+TIMER = Path(__file__).with_name("timer.py")
 COMPILED = {"PYTHONDONTWRITEBYTECODE": ""}
 """Byte code may be kept, as it is where a package is installed."""
+
+
+def say(text: str) -> None:
+    """Progress goes to standard error."""
+    print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
 
 
 @dataclass(frozen=True)
@@ -34,7 +40,7 @@ def run(command: Sequence[str], env: Mapping[str, str] | None = None, check: Seq
     with tempfile.TemporaryDirectory() as folder:
         result = Path(folder) / "cost.json"
         done = subprocess.run(
-            [PYTHON, "-I", str(RELAY), str(result), *command],
+            [PYTHON, "-I", str(TIMER), str(result), *command],
             cwd=ROOT,
             env={**os.environ, **COMPILED, **(env or {})},
             capture_output=True,

@@ -1,57 +1,58 @@
-"""Cost per added release, drawn: bars over releases, cold beside warm, one row per figure."""
+"""Cost per added release, drawn: a panel of bars over releases for each figure."""
 
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-WIDTH, HEIGHT, LEFT, TOP = 760, 130, 70, 34
+from benchmarks.targets import on_wire, releases
+
+WIDTH, HEIGHT, LEFT, TOP, GAP, FOOT = 760, 100, 70, 40, 34, 60
 COLD, WARM = "#4c78a8", "#f58518"
 
 
 def svg(timeline: Mapping[str, Any]) -> str:
-    """One SVG with three panels: bytes fetched, processor seconds, requests."""
-    cold, warm = timeline["cold_rows"], timeline["warm_rows"]
-    versions = [name for name in cold if name[:1].isdigit()]
+    """One SVG: bytes and requests over the wire, processor seconds cold and warm."""
+    cold, warm = releases(timeline["cold_rows"]), timeline["warm_rows"]
+    wire = [on_wire(row, timeline["cold_sent"]) for row in cold.values()]
     panels = [
-        ("fetched, kB", [(cold[v]["bytes"] / 1000, warm[v]["bytes"] / 1000) for v in versions]),
-        ("processor, s", [(cold[v]["cpu"], warm[v]["cpu"]) for v in versions]),
-        ("requests", [(cold[v]["requests"], warm[v]["requests"]) for v in versions]),
+        ("cold: fetched, kB", COLD, [size / 1000 for _, size in wire]),
+        ("cold: requests", COLD, [float(requests) for requests, _ in wire]),
+        ("cold: CPU, s", COLD, [row["cpu"] for row in cold.values()]),
+        ("warm: CPU, s (nothing is fetched)", WARM, [warm[version]["cpu"] for version in cold]),
     ]
+    bottom = TOP + len(panels) * (HEIGHT + GAP) - GAP
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH + LEFT + 20}"'
-        f' height="{len(panels) * (HEIGHT + TOP) + 50}" font-family="sans-serif" font-size="11">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH + LEFT + 20}" height="{bottom + FOOT}"'
+        ' font-family="sans-serif" font-size="11">',
         '<rect width="100%" height="100%" fill="white"/>',
-        f'<text x="{LEFT}" y="14" font-size="12">Cost of one more release: '
-        f'<tspan fill="{COLD}">cold</tspan>, <tspan fill="{WARM}">warm</tspan></text>',
+        f'<text x="{LEFT}" y="16" font-size="13">What one more release costs a timeline</text>',
     ]
-    for number, (label, values) in enumerate(panels):
-        parts += _panel(label, values, TOP + number * (HEIGHT + TOP))
-    step = WIDTH / max(1, len(versions))
-    bottom = len(panels) * (HEIGHT + TOP) + 4
-    for index, version in enumerate(versions):
-        x = LEFT + (index + 0.5) * step
+    for number, (label, colour, values) in enumerate(panels):
+        parts += _panel(label, colour, values, TOP + number * (HEIGHT + GAP))
+    step = WIDTH / max(1, len(cold))
+    for index, version in enumerate(cold):
+        x, y = LEFT + (index + 0.5) * step, bottom + 14
         parts.append(
-            f'<text x="{x:.1f}" y="{bottom}" text-anchor="end"'
-            f' transform="rotate(-50 {x:.1f} {bottom})">{escape(version)}</text>'
+            f'<text x="{x:.1f}" y="{y}" text-anchor="end"'
+            f' transform="rotate(-50 {x:.1f} {y})">{escape(version)}</text>'
         )
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
-def _panel(label: str, values: Sequence[tuple[float, float]], top: float) -> list[str]:
-    most = max([1e-9, *(value for pair in values for value in pair)])
+def _panel(label: str, colour: str, values: Sequence[float], top: float) -> list[str]:
+    most = max([1e-9, *values])
     step = WIDTH / max(1, len(values))
     parts = [
-        f'<text x="{LEFT - 6}" y="{top + 10}" text-anchor="end">{most:,.4g}</text>',
+        f'<text x="{LEFT}" y="{top - 5}" fill="{colour}">{escape(label)}</text>',
+        f'<text x="{LEFT - 6}" y="{top + 9}" text-anchor="end">{most:,.3g}</text>',
         f'<text x="{LEFT - 6}" y="{top + HEIGHT}" text-anchor="end">0</text>',
-        f'<text x="4" y="{top + HEIGHT / 2}">{escape(label)}</text>',
         f'<line x1="{LEFT}" y1="{top + HEIGHT}" x2="{LEFT + WIDTH}" y2="{top + HEIGHT}" stroke="#999"/>',
     ]
-    for index, pair in enumerate(values):
-        for side, (value, colour) in enumerate(zip(pair, (COLD, WARM), strict=True)):
-            height = HEIGHT * value / most
-            x = LEFT + index * step + step * (0.12 + 0.38 * side)
-            parts.append(
-                f'<rect x="{x:.1f}" y="{top + HEIGHT - height:.1f}" width="{step * 0.36:.1f}"'
-                f' height="{height:.1f}" fill="{colour}"><title>{value:,.3g}</title></rect>'
-            )
+    for index, value in enumerate(values):
+        height = HEIGHT * value / most
+        x = LEFT + (index + 0.15) * step
+        parts.append(
+            f'<rect x="{x:.1f}" y="{top + HEIGHT - height:.1f}" width="{step * 0.7:.1f}"'
+            f' height="{height:.1f}" fill="{colour}"><title>{value:,.3g}</title></rect>'
+        )
     return parts

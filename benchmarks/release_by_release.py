@@ -1,9 +1,10 @@
 """A timeline as the command makes it, one release after another, each with what it cost.
 
-python -m benchmarks.release_by_release CACHE_DIR FIRST LAST DRAFT
+    python -m benchmarks.release_by_release ENGINE CACHE_DIR FIRST LAST DRAFT
 
-Prints JSON: ``background`` and a row per release: wall and processor seconds, bytes, requests, the
-wheel's own size, full searches, and its verdicts.
+Prints JSON: ``list`` and ``background``, and a row per release under its version: wall and processor
+seconds, bytes and requests by the program's own counters, what the whole tree was searched for, the
+wheel's name and size, and the release's verdicts.
 """
 
 import json
@@ -26,21 +27,22 @@ class Ledger:
 
     def __init__(self) -> None:
         self.rows: dict[str, dict[str, Any]] = {}
-        self.heading = "list"
+        self.heading = ""
 
     def __call__(self, event: Event) -> None:
-        row = self.rows.setdefault(self.heading, {"bytes": 0, "requests": 0, "searches": 0})
-        details = event.details
+        row, details = self.rows[self.heading], event.details
         if details.get("requests"):
             row["requests"] += details["requests"]
             row["bytes"] += details.get("bytes") or 0
-        if "searched" in details:
-            row["searches"] += 1
+
+    def searched(self, what: str) -> None:
+        """A full search."""
+        self.rows[self.heading]["searches"].append(what)
 
     def time(self, heading: str) -> "Ledger":
         """Start a heading."""
         self.heading = heading
-        self.rows.setdefault(heading, {"bytes": 0, "requests": 0, "searches": 0})
+        self.rows[heading] = {"bytes": 0, "requests": 0, "searches": []}
         return self
 
     def __enter__(self) -> dict[str, Any]:
@@ -52,28 +54,29 @@ class Ledger:
         self.rows[self.heading] |= {"wall": time.monotonic() - wall, "cpu": time.process_time() - cpu}
 
 
-def main(cache: str, first: str, last: str, draft: str) -> None:
+def main(engine: str, cache: str, first: str, last: str, draft: str) -> None:
     """Ask, count, print."""
     ledger = Ledger()
-    workspace = Workspace.open(cache_dir=Path(cache), events=ledger)
-    kind = known("vllm")
+    with ledger.time("list"):
+        workspace = Workspace.open(cache_dir=Path(cache), events=ledger)
+        releases = chosen(workspace.index.releases(engine), first, last)
+    kind = known(engine)
+    case = Case(
+        engine=EngineSpec(EngineKind.RELEASE, releases[0].version, engine),
+        draft=RepoSpec.parse(draft),
+        references=DEFAULT_REFERENCES,
+        pull_requests=(),
+    )
     with workspace.transport:
-        with ledger.time("list"):
-            releases = chosen(workspace.index.releases("vllm"), first, last)
-        case = Case(
-            engine=EngineSpec(EngineKind.RELEASE, releases[0].version),
-            draft=RepoSpec.parse(draft),
-            references=DEFAULT_REFERENCES,
-            pull_requests=(),
-        )
         with ledger.time("background"):
             given = background(case, assembly(case, workspace, ledger).team)
         memory = Memory(workspace.store, given.checkpoint, {})
         for release in releases:
             with ledger.time(release.version) as row:
-                row["wheel"] = release.best_wheel().size
-                tree = open_release("vllm", release.version, workspace)
-                made = ask_release(kind, release, tree, given, memory)
+                wheel = release.best_wheel()
+                row |= {"wheel": wheel.filename, "wheel_bytes": wheel.size}
+                tree = open_release(engine, release.version, workspace)
+                made = ask_release(kind, release, tree, given, memory, ledger.searched)
                 row["runner"] = made.runner.value if made.runner else None
                 row["verdicts"] = {
                     f"{c.contract}/{c.runner.value if c.runner else 'any'}": c.verdict.value

@@ -1,6 +1,6 @@
 """Runs one command and writes what it cost; started by :mod:`benchmarks.measure`.
 
-    python relay.py RESULT COMMAND...
+    python timer.py RESULT COMMAND...
 
 A process's peak memory counts what its parent held when it was started, so a small process has to
 start what is measured. Needs nothing but the standard library.

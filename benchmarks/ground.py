@@ -1,0 +1,60 @@
+"""The folder that one benchmark works in, and the trees in it: releases on disk, and rewritten ones."""
+
+from pathlib import Path
+
+from benchmarks.measure import PYTHON, Sample, run
+from investigator.sources.open import Workspace, open_release
+from tests.support import shapes
+
+SHAPES = (shapes.modules_renamed, shapes.helpers_moved, shapes.helper_written_out, shapes.locals_renamed)
+"""Rewrites that leave what the code does as it is."""
+
+
+class Ground:
+    """A temporary folder. ``rounds``: how often a pair is measured."""
+
+    def __init__(self, folder: Path, rounds: int) -> None:
+        self.folder = folder
+        self.rounds = rounds
+        self.workspace = Workspace.open(cache_dir=folder / "sources")
+        self._count = 0
+
+    def fresh(self, name: str) -> Path:
+        """A folder that nothing was put into yet."""
+        self._count += 1
+        made = self.folder / f"{name}-{self._count}"
+        made.mkdir(parents=True)
+        return made
+
+    def unpacked(self, engine: str, version: str) -> Path:
+        """A release's Python files on disk, as an installation has them; no part of any figure."""
+        folder = self.folder / "trees" / engine / version
+        if not folder.exists():
+            tree = open_release(engine, version, self.workspace)
+            paths = [path for path in tree.paths() if path.endswith(".py")]
+            tree.prefetch(paths)
+            for path in paths:
+                _put(folder / path, tree.read(path))
+        return folder
+
+    def rewritten(self, version: str) -> dict[str, Path]:
+        """A release of vLLM in other shapes, by the shape's name."""
+        here = self.unpacked("vllm", version)
+        files = {path.relative_to(here).as_posix(): path.read_bytes() for path in here.rglob("*.py")}
+        made: dict[str, Path] = {}
+        for shape in SHAPES:
+            folder = self.folder / "trees" / shape.__name__ / version
+            if not folder.exists():
+                for path, content in shape(files).items():
+                    _put(folder / path, content)
+            made[shape.__name__.replace("_", " ")] = folder
+        return made
+
+    def parse(self, engine: str, version: str) -> Sample:
+        """The plain baseline on one release."""
+        return run([PYTHON, "-m", "benchmarks.parse_tree", str(self.unpacked(engine, version))])
+
+
+def _put(path: Path, content: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
