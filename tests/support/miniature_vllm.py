@@ -66,6 +66,25 @@ class Attention:
             self.sliding_window = cache_config.sliding_window
         self.layer_name = prefix
 """,
+    "vllm/v1/attention/backends/flash_attn.py": """\
+from torch import Tensor
+
+from vllm.kernels import flash_attn_varlen_func
+
+
+class FlashAttentionImpl:
+    def __init__(self, num_heads, sliding_window, attn_type="decoder"):
+        if sliding_window is None:
+            self.sliding_window = (-1, -1)
+        elif attn_type == "encoder":
+            self.sliding_window = (sliding_window - 1, sliding_window - 1)
+        else:
+            self.sliding_window = (sliding_window - 1, 0)
+
+    def forward(self, layer, query, kv_cache, attn_metadata):
+        window = list(self.sliding_window)
+        return flash_attn_varlen_func(q=query, window_size=window, block_table=attn_metadata.block_table)
+""",
     "vllm/model_executor/layers/rotary_embedding/__init__.py": """\
 def get_rope(head_size, max_position, is_neox_style=True, rope_parameters=None):
     raise NotImplementedError

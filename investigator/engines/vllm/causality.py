@@ -1,10 +1,10 @@
 """Who sees whom inside the drafted block, layer by layer.
 
 The drafter's ``propose`` builds attention metadata for the draft pass; the metadata's
-``causal`` decides whether a query sees the block's later ones; a window does, too, since
-FlashAttention's for a decoder reaches backwards only. Model runner V1 builds one for
-all layers, V2 one per KV-cache group. The drafter is followed to the metadata that it builds,
-with the KV-cache groups that the draft model's own layers fall into.
+``causal`` decides whether a query sees the block's later ones; a window does, too, where the
+kernel is handed one that ends at the query (:mod:`investigator.engines.vllm.kernel`). Model
+runner V1 builds one for all layers, V2 one per KV-cache group. The drafter is followed to the
+metadata that it builds, with the KV-cache groups that the draft model's own layers fall into.
 """
 
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ from investigator.code.values import (
     find_unknown,
 )
 from investigator.engines.interface import Step, Told
-from investigator.engines.vllm import draft_layers, drafter
+from investigator.engines.vllm import draft_layers, drafter, kernel
 from investigator.engines.vllm.refusal import is_deliberate
 from investigator.engines.vllm.world import ASSUMPTIONS, Session, World
 from investigator.model import Known, NotKnown, Outcome, Refused, Runner
@@ -41,11 +41,17 @@ SET_GROUPS = "set_attn"
 """V2: the method that tells a drafter which KV-cache groups there are."""
 BACKENDS = "init_attn_backend"
 """V2: the function that sorts each group's layers by attention backend."""
+PLANNED = "sliding_window"
+"""The attribute of an attention layer that its KV-cache spec is made from."""
 FIRST_DRAFT_GROUP = 1
 """The draft layers' KV-cache groups come after the target's."""
 KERNEL_NOTE = (
     "FlashAttention's window for a decoder is (w - 1, 0): with it, as is assumed here, a sliding layer is"
     " causal inside the block whatever the metadata say"
+)
+AHEAD_NOTE = (
+    "FlashAttention, which is assumed here, makes a decoder's window reach as far ahead as back where the"
+    " metadata say that the pass is not causal"
 )
 
 
@@ -126,7 +132,7 @@ def _per_layer(world: World, runner: Runner, follow: frozenset[str]) -> _Found:
     if (missing := find_unknown(windows)) is not None:
         return _Found(NotKnown(f"the window of a draft layer: {missing}"), missing=missing)
     try:
-        return _followed(draft, windows)
+        return _followed(draft)
     except Raised as raised:
         # What is not known about a deployment may raise where a deployment would not.
         place = (Step(raised.stack[-1], "raises"),)
@@ -135,9 +141,11 @@ def _per_layer(world: World, runner: Runner, follow: frozenset[str]) -> _Found:
         return _Found(NotKnown(str(spent)))
 
 
-def _followed(draft: draft_layers.Draft, windows: list[Value]) -> _Found:
+def _followed(draft: draft_layers.Draft) -> _Found:
     session = draft.session
     interp = session.interp
+    # The KV-cache planner asks later than the implementation: a window may be taken off in between.
+    planned = [built.attention.attributes.get(PLANNED, built.window) for built in draft.built]
     proposer = drafter.drafter(session)
     if not isinstance(proposer, Instance):
         missing = find_unknown(proposer)
@@ -148,7 +156,7 @@ def _followed(draft: draft_layers.Draft, windows: list[Value]) -> _Found:
     if isinstance(draft.model, Instance):
         draft.model.label = "draft model"
     try:
-        _set_groups(session, proposer, draft, windows)
+        _set_groups(session, proposer, draft, planned)
     except Raised as raised:
         if not is_deliberate(interp.program, raised):
             raise
@@ -163,14 +171,35 @@ def _followed(draft: draft_layers.Draft, windows: list[Value]) -> _Found:
     if not metadata.made:
         reason = f"no attention metadata of the draft pass were seen made ({missing})"
         return _Found(NotKnown(reason), missing=missing)
-    kinds = list(dict.fromkeys(windows))
-    flags = [metadata.causal(FIRST_DRAFT_GROUP + kinds.index(window)) for window in windows]
-    causal = [True if window is not None else flag for flag, window in zip(flags, windows, strict=True)]
-    steps = tuple(_steps(session, metadata, method.module.place(node)))
+    kinds = list(dict.fromkeys(planned))
+    flags = [metadata.causal(FIRST_DRAFT_GROUP + kinds.index(window)) for window in planned]
+    causal, note, handed = _with_windows(draft, flags)
+    steps = (*_steps(session, metadata, method.module.place(node)), *handed)
     if (missing := find_unknown(causal)) is not None:
         return _Found(NotKnown(f"whether the draft pass is causal: {missing}"), steps, missing)
-    hidden = any(flag is not True and window is not None for flag, window in zip(flags, windows, strict=True))
-    return _Found(Known(causal), steps, note=KERNEL_NOTE if hidden else "")
+    return _Found(Known(causal), steps, note=note)
+
+
+def _with_windows(draft: draft_layers.Draft, flags: list[Value]) -> tuple[list[Value], str, tuple[Step, ...]]:
+    """The layers' flags, set where a window that ends at the query does what the metadata do not;
+    what was assumed for that, and where the kernel is handed a window that does not end there."""
+    causal: list[Value] = []
+    note = ""
+    places: dict[Place, None] = {}
+    for built, flag in zip(draft.built, flags, strict=True):
+        if built.window is None or flag is True:
+            causal.append(flag)
+            continue
+        ahead, place = kernel.reaches_ahead(draft.session, built.attention, built.window)
+        if ahead is False:
+            causal.append(True)
+            note = KERNEL_NOTE
+            continue
+        causal.append(ahead if ahead is not True and flag is False else flag)
+        note = AHEAD_NOTE if ahead is True else note
+        if place is not None:
+            places[place] = None
+    return causal, note, tuple(Step(place, "the kernel is handed the layer's window") for place in places)
 
 
 # -- the drafter's metadata ------------------------------------------------------------
@@ -196,16 +225,16 @@ def _builders(session: Session, proposer: Instance) -> Iterator[tuple[FunctionVa
 
 
 def _set_groups(
-    session: Session, proposer: Instance, draft: draft_layers.Draft, windows: list[Value]
+    session: Session, proposer: Instance, draft: draft_layers.Draft, planned: list[Value]
 ) -> None:
-    """Tell a drafter of the V2 runner its KV-cache groups: the target's, and one per window."""
+    """Tell a drafter of the V2 runner its KV-cache groups: the target's, and one per planned window."""
     interp = session.interp
     names = [f"draft layer {i}" for i in range(len(draft.built))]
     for name, built in zip(names, draft.built, strict=True):
         built.attention.attributes["layer_name"] = name
     groups = [
         ["target layer"],
-        *([n for n, w in zip(names, windows, strict=True) if w == kind] for kind in dict.fromkeys(windows)),
+        *([n for n, w in zip(names, planned, strict=True) if w == kind] for kind in dict.fromkeys(planned)),
     ]
     given = {
         "kv_cache_config": _object(

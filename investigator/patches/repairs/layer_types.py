@@ -14,6 +14,7 @@ from investigator.code.syntax import descendants, enclosing, field, named, text
 from investigator.model import Json
 from investigator.patches.edits import Edits
 from investigator.patches.pen import Unfit
+from investigator.patches.repairs import window_end
 from investigator.patches.repairs.fault import Fault
 from investigator.patches.repairs.roles import (
     Found,
@@ -40,8 +41,11 @@ Each draft layer takes its window from layer_types and sliding_window of
 the draft config, by its index among the draft layers, and hands it to its
 attention. The KV cache of a windowed layer stays allocated like that of a
 full one: the drafter writes the context K/V of a block before the queries
-run, and a windowed spec would let those blocks be recycled. Drafters
-without layer_types, or with only full layers, are served as before."""
+run, and a windowed spec would let those blocks be recycled. Where the
+attention backend would let the window of a pass that is not causal reach
+ahead as well, it ends at the query, as in training, unless the draft
+config says whether a block is causal. Drafters without layer_types, or
+with only full layers, are served as before."""
 
 ENGINE_WINDOW = "per_layer_sliding_window"
 WINDOW = "sliding_window"
@@ -71,7 +75,8 @@ def edit(program: Program, fault: Fault) -> Edits:
         if name in names_in(function) or keyword(made_attention, WINDOW) is not None:
             raise Unfit(f"the draft model uses the name {name} for something already")
     pen = attention.pen
-    built = pen.statement(inner)
+    built, made = pen.statement(inner), pen.statement(made_attention)
+    kept, reached = (text(field(named(statement)[0], "left")) for statement in (built, made))
     marker = "" if keyword_only(init) else "*, "
     return (
         *pen.parameter(inner_init, f"{WINDOW}: int | None = None"),
@@ -81,11 +86,11 @@ def edit(program: Program, fault: Fault) -> Edits:
             f"if {WINDOW} is not None:",
             "    # The window bounds what is read, not what is kept: context K/V is",
             "    # written ahead of the queries, so no block of it may be recycled.",
-            f"    {text(field(named(built)[0], 'left'))}.{attribute} = None",
+            f"    {kept}.{attribute} = None",
         ),
         *pen.parameter(init, f"{marker}{INDEX}: int"),
         pen.before(
-            pen.statement(made_attention),
+            made,
             f'layer_types = getattr({config}, "layer_types", None)',
             f"{WINDOW} = None",
             f'if layer_types is not None and layer_types[{INDEX}] == "sliding_attention":',
@@ -93,6 +98,14 @@ def edit(program: Program, fault: Fault) -> Edits:
         ),
         *pen.argument(made_attention, f"{WINDOW}={WINDOW}"),
         *pen.argument(made_layer, f"{INDEX}={index}"),
+        *window_end.edits(
+            program,
+            fault,
+            pen=pen,
+            made=made,
+            attention=f"{reached}.{kept.removeprefix('self.')}",
+            config=config,
+        ),
     )
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from investigator.engines.vllm.causality import KERNEL_NOTE, per_layer
+from investigator.engines.vllm.causality import AHEAD_NOTE, KERNEL_NOTE, per_layer
 from investigator.model import Known, NotKnown, Refused, Runner
 from tests.support.miniature_vllm import DRAFT_MODEL, RUNNERS, all_full, checkpoint, world
 
@@ -195,6 +195,98 @@ def test_a_window_beside_a_non_causal_flag_brings_the_kernels_caveat() -> None:
     assert per_layer(world(second_runner("self.is_causal")), Runner.V2).note == KERNEL_NOTE
     assert per_layer(world(second_runner("self.by_group", PER_GROUP)), Runner.V2).note == ""
     assert per_layer(world(second_runner("self.is_causal"), all_full()), Runner.V2).note == ""
+
+
+KERNEL = "vllm/v1/attention/backends/flash_attn.py"
+WIDENED = """\
+        window = list(self.sliding_window)
+        causal = attn_metadata.causal
+        if window[1] == 0 and (isinstance(causal, Tensor) or causal is False):
+            window = [window[0], window[0]]
+"""
+BY_A_HELPER = """\
+        window = widened(self.sliding_window, attn_metadata.causal)
+"""
+HELPER = """
+
+def widened(window, causal):
+    return (window[0], window[0]) if window[0] >= 0 and window[1] == 0 and causal is False else window
+"""
+MARKED = WIDENED.replace("causal is False):", 'causal is False) and not getattr(layer, "ends_here", False):')
+
+
+def with_kernel(files: dict[str, str], handed: str, more: str = "") -> dict[str, str]:
+    before = "        window = list(self.sliding_window)\n"
+    assert before in files[KERNEL]
+    return {**files, KERNEL: files[KERNEL].replace(before, handed) + more}
+
+
+@pytest.mark.parametrize(
+    ("handed", "more"), [(WIDENED, ""), (BY_A_HELPER, HELPER)], ids=["in place", "by a helper"]
+)
+@pytest.mark.parametrize("runner", list(Runner))
+def test_a_window_that_is_widened_keeps_nobody_from_the_block(runner: Runner, handed: str, more: str) -> None:
+    """As FlashAttention does from vLLM 0.24 on, where the metadata say that the pass is not causal."""
+    files = first_runner("", "causal=False,") if runner is Runner.V1 else second_runner("self.is_causal")
+
+    found = per_layer(world(with_kernel(files, handed, more)), runner)
+
+    assert found.outcome == Known([False, False, False])
+    assert found.note == AHEAD_NOTE
+    assert found.steps[-1].role == "the kernel is handed the layer's window"
+
+
+def test_a_causal_pass_widens_no_window() -> None:
+    found = per_layer(world(with_kernel(second_runner("self.by_group", PER_GROUP), WIDENED)), Runner.V2)
+
+    assert found.outcome == Known([True, True, False])
+
+
+def test_a_layer_that_the_kernel_knows_by_a_mark_keeps_its_window() -> None:
+    files = with_kernel(second_runner("self.is_causal"), MARKED)
+    path = "vllm/model_executor/models/mini_draft.py"
+    made = "        self.causal = layer_is_causal(config, i)\n"
+    files[path] = files[path].replace(
+        made, f"{made}        if i == 1:\n            self.attn.ends_here = True\n"
+    )
+
+    assert per_layer(world(files), Runner.V2).outcome == Known([False, True, False])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ("class FlashAttentionImpl", "class OtherImpl", "no FlashAttentionImpl.forward was found"),
+        ("window_size=window", "window_size=attn_metadata.window", "window"),
+    ],
+)
+def test_a_kernel_that_is_not_understood_leaves_it_unknown(old: str, new: str, reason: str) -> None:
+    files = second_runner("self.is_causal")
+    files[KERNEL] = files[KERNEL].replace(old, new)
+
+    outcome = per_layer(world(files), Runner.V2).outcome
+
+    assert isinstance(outcome, NotKnown)
+    assert reason in outcome.reason
+
+
+def test_a_window_that_the_planner_does_not_see_makes_no_group_of_its_own() -> None:
+    """The window bounds what is read; taken off afterwards, all layers share one KV-cache group."""
+    files = second_runner("self.by_group", PER_GROUP)
+    path = "vllm/model_executor/models/mini_draft.py"
+    made = "        self.causal = layer_is_causal(config, i)\n"
+    files[path] = files[path].replace(made, f"{made}        self.attn.sliding_window = None\n")
+    files["vllm/v1/worker/gpu/spec_decode/block.py"] = files[
+        "vllm/v1/worker/gpu/spec_decode/block.py"
+    ].replace(
+        "            self.by_group = {\n",
+        "            if len(set(groups[name] for name in names)) > 1:\n"
+        '                raise ValueError("more than one group")\n'
+        "            self.by_group = {\n",
+    )
+
+    # The last layer's flag, False, is the group's; the windows keep the other two causal.
+    assert per_layer(world(files), Runner.V2).outcome == Known([True, True, False])
 
 
 def test_a_group_of_its_own_that_nobody_flags_is_causal_by_the_builders_default() -> None:
