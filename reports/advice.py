@@ -17,7 +17,9 @@ def advice(investigation: Investigation) -> tuple[str, ...]:
     undecided = [f for f in findings if f.verdict is Verdict.UNKNOWN]
     steps = list(_repairs(investigation, faults)) if faults else list(_nothing(findings, undecided))
     if undecided:
-        steps.append(f"Not decided: {listed(contracts(undecided))}; the reasons are below.")
+        lacks = dict.fromkeys(a.error for a in investigation.agents if a.error)
+        because = f" Not to be had: {'; '.join(lacks)}." if lacks else ""
+        steps.append(f"Not decided: {listed(contracts(undecided))}; the reasons are below.{because}")
     return tuple(steps)
 
 
@@ -32,7 +34,9 @@ def listed(words: Sequence[str]) -> str:
 
 
 def _nothing(findings: Sequence[Finding], undecided: Sequence[Finding]) -> Iterator[str]:
-    if len(findings) > len(undecided):
+    if undecided and len(findings) > len(undecided):
+        yield "Nothing of what was decided needs a repair."
+    elif findings and not undecided:
         yield "Nothing needs a repair. If acceptance is low all the same, look at prompts and settings."
 
 

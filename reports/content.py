@@ -20,11 +20,11 @@ def of(investigation: Investigation) -> dict[str, Any]:
             for row in rows.table_rows(investigation)
             if not row.in_use and row.verdict in summary.TO_EXPLAIN
         ),
+        "unchecked": unchecked(investigation),
         "has_runners": any(finding.runner for finding in investigation.findings),
         "other_runner": _other(investigation.default_runner),
         "sound": rows.with_verdict(investigation, Verdict.HONOURED),
         "needless": rows.with_verdict(investigation, Verdict.NOT_APPLICABLE),
-        "unknown": rows.with_verdict(investigation, Verdict.UNKNOWN),
         "series": series_section.series_blocks(investigation),
         "detours": series_section.detour_blocks(investigation),
         "headline": summary.headline(investigation),
@@ -72,6 +72,27 @@ def repairs(investigation: Investigation, finding: Finding) -> tuple[Repair, ...
             said, link = state.get(remedy.ref, said), blocks.reference_url(remedy.ref)
         made.append(Repair(summary.remedy_kind(remedy), name, link, said))
     return tuple(made)
+
+
+@dataclass(frozen=True)
+class Unchecked:
+    """What was not decided or not looked at for one reason. ``contracts``: findings; ``others``: in words."""
+
+    why: str
+    contracts: tuple[str, ...]
+    others: tuple[str, ...]
+
+
+def unchecked(investigation: Investigation) -> tuple[Unchecked, ...]:
+    """Everything that is open, each reason once; what a finding says is not said of its source again."""
+    found: dict[str, tuple[list[str], list[str]]] = {}
+    for finding in rows.with_verdict(investigation, Verdict.UNKNOWN):
+        found.setdefault(finding.why, ([], []))[0].append(summary.title(finding))
+    known = {finding.why for finding in investigation.findings if finding.verdict is Verdict.UNKNOWN}
+    for item in investigation.not_checked:
+        if item.why not in known:
+            found.setdefault(item.why, ([], []))[1].append(item.what)
+    return tuple(Unchecked(why, tuple(titles), tuple(whats)) for why, (titles, whats) in found.items())
 
 
 def _other(runner: Runner | None) -> Runner | None:

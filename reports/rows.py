@@ -10,7 +10,7 @@ from investigator.reports import summary
 TOGETHER = (Verdict.NOT_APPLICABLE, Verdict.HONOURED)
 """Verdicts that need no words of their own: findings that share one share a row."""
 
-FOR_ONE_REASON = (Verdict.REFUSED, Verdict.UNSUPPORTED)
+FOR_ONE_REASON = (Verdict.REFUSED, Verdict.UNSUPPORTED, Verdict.UNKNOWN)
 """Verdicts that often have one cause: findings that share verdict and reason share a row."""
 
 SHOWN_PLACES = 8

@@ -38,9 +38,11 @@ def _verdicts(investigation: Investigation, width: int) -> Group:
         Text(visible(f"{case.engine} with {case.draft}"), style="bold"),
         Text(visible(summary.headline(investigation))),
     ]
-    if investigation.default_runner is not None:
+    if why := investigation.default_runner_why:
         runner = summary.runner_name(investigation.default_runner)
-        parts.append(Text(visible(f"Model runner {runner}: {investigation.default_runner_why}"), style="dim"))
+        known = f"Model runner {runner}" if investigation.default_runner else "Model runner not known"
+        if any(finding.runner for finding in investigation.findings):
+            parts.append(Text(visible(f"{known}: {why}"), style="dim"))
     if investigation.findings:
         parts += [Text(""), _table(investigation, width), _legend(investigation)]
     parts += [Text(visible(note), style="yellow") for note in _notes(investigation)]

@@ -93,3 +93,16 @@ def test_an_accepted_finding_asks_for_nothing():
     known = run(fault("rope"), extra={"accepted": ["rope/v1"]})
 
     assert advice(known)[0].startswith("Nothing needs a repair")
+
+
+def test_what_was_missing_is_named_with_what_is_undecided():
+    hub = builders.agent_report("hub", error="the target's config cannot be had: give --target")
+    steps = advice(
+        run(fault("rope", verdict=Verdict.UNKNOWN), fault("kept", verdict=Verdict.HONOURED), agents=(hub,))
+    )
+
+    assert steps == (
+        "Nothing of what was decided needs a repair.",
+        "Not decided: rope; the reasons are below. "
+        "Not to be had: the target's config cannot be had: give --target.",
+    )

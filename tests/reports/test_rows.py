@@ -1,6 +1,7 @@
 """What a report shows first, and what it folds away."""
 
-from investigator.model import Runner, Verdict
+from investigator.model import NotChecked, Runner, Verdict
+from investigator.reports import content
 from investigator.reports.rows import decisive, table_rows, telling
 from tests.support import builders
 
@@ -101,3 +102,22 @@ def test_a_kept_promise_is_shown_in_the_engine():
     assert found is not None
     assert (found.source, found.line) == ("vllm", 7)
     assert telling(builders.investigation(), builders.finding(evidence=())) is None
+
+
+def test_what_is_open_is_told_once_for_each_reason():
+    findings = tuple(
+        builders.finding(contract=name, runner=None, verdict=Verdict.UNKNOWN, why="no target")
+        for name in ("rope", "head-sharing")
+    )
+    open_too = (
+        NotChecked(what="rope in vllm-1.whl", why="no target"),
+        NotChecked(what="the card", why="the Hub is away"),
+        NotChecked(what="the config", why="the Hub is away"),
+    )
+
+    found = content.unchecked(builders.investigation(findings=findings, not_checked=open_too))
+
+    assert found == (
+        content.Unchecked("no target", ("rope", "head-sharing"), ()),
+        content.Unchecked("the Hub is away", (), ("the card", "the config")),
+    )

@@ -13,6 +13,7 @@ from investigator.code.trace import Event, Happening
 from investigator.code.values import (
     BudgetSpent,
     ClassValue,
+    ExceptionValue,
     FunctionValue,
     Raised,
     find_unknown,
@@ -163,7 +164,13 @@ def _undecided(session: Session) -> str | None:
     trace = session.interp.trace
     assumed = list(trace.of(Happening.ASSUME))
     named = [e for e in trace.of(Happening.APPEND) if isinstance(e.value, str)]
-    return f"the check may raise: {assumed[-1].value}" if assumed and named else None
+    if not assumed or not named:
+        return None
+    error = assumed[-1].value
+    if not isinstance(error, ExceptionValue):
+        return "its config check may raise"
+    missing = next(filter(None, map(find_unknown, error.args)), None)
+    return f"its config check may raise {error.name}" + (f": {missing.reason}" if missing else "")
 
 
 def _reason_place(session: Session, method: str) -> Place | None:
