@@ -17,6 +17,8 @@ from investigator.reports.progress import AgentProgress, Progress, Step, human_b
 
 SIDE_BY_SIDE = 96
 """From this many columns on the agents stand beside each other, below that in rows."""
+NARROW = 56
+"""Below this many columns the plan is one line."""
 
 STYLES = {
     Step.WAITING: ("○", "dim"),
@@ -82,7 +84,9 @@ class LiveView:
         with self._lock:
             agents = list(self._progress.agents.values())
             yield _agents(agents, now, options.max_width)
-            if self._plan and options.size.height >= len(self._plan) + 10:
+            if self._plan and options.max_width < NARROW:
+                yield _answered(agents, self._plan)
+            elif self._plan and options.size.height >= len(self._plan) + 10:
                 yield _plan(agents, self._plan)
             if self._together:
                 yield Text(f"◐ {self._together}", style="cyan")
@@ -122,6 +126,13 @@ def _figures(agent: AgentProgress, now: datetime) -> Text:
 def _doing(agent: AgentProgress) -> Text:
     style = "red" if agent.step is Step.FAILED else "dim"
     return Text(visible(agent.doing), style=style, no_wrap=True, overflow="ellipsis")
+
+
+def _answered(agents: Sequence[AgentProgress], plan: Mapping[str, Sequence[str]]) -> Text:
+    """The plan in one line, where its table has no room: how many questions are answered."""
+    asked = [(agent, question) for agent in agents for question in plan if agent.name in plan[question]]
+    done = sum(_step(agent, question) in (Step.ANSWERED, Step.UNKNOWN) for agent, question in asked)
+    return Text(f"{done} of {len(asked)} questions answered")
 
 
 def _plan(agents: Sequence[AgentProgress], plan: Mapping[str, Sequence[str]]) -> Table:

@@ -1,6 +1,7 @@
 """The verdicts on a terminal: a table in colour, as wide as there is room, plain when piped."""
 
 from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -20,6 +21,8 @@ STYLES: dict[Verdict, str] = {
 }
 WIDE = 130
 """From this many columns on the place in the engine has a column of its own, else a line."""
+NARROW = 72
+"""Below this many columns there is no table: each row is a line, with its reason beneath."""
 PLACE = 56
 """Columns of a place beside the reason; a longer one loses folders in front."""
 
@@ -44,7 +47,8 @@ def _verdicts(investigation: Investigation, width: int) -> Group:
         if any(finding.runner for finding in investigation.findings):
             parts.append(Text(visible(f"{known}: {why}"), style="dim"))
     if investigation.findings:
-        parts += [Text(""), _table(investigation, width), _legend(investigation)]
+        drawn = _table(investigation, width) if width >= NARROW else _listed(investigation, width)
+        parts += [Text(""), drawn, _legend(investigation)]
     parts += [Text(visible(note), style="yellow") for note in _notes(investigation)]
     return Group(*parts)
 
@@ -69,6 +73,18 @@ def _table(investigation: Investigation, width: int) -> Table:
             why.append(f"\n{place}", style="dim")
         table.add_row(*cells, style=None if row.in_use else "dim")
     return table
+
+
+def _listed(investigation: Investigation, width: int) -> Group:
+    """The rows one beneath the other, for a terminal that has no room for columns."""
+    parts: list[RenderableType] = []
+    for row in table_rows(investigation):
+        contract, runner, _ = _names(row)
+        head = _verdict(row, investigation) + Text(f" {contract}" + (f" ({runner})" if row.runner else ""))
+        place = _where(row.one, width - 2) if row.one else ""
+        said = Text("\n".join(filter(None, (visible(_why(row)), place))), style="dim")
+        parts += [head, Padding(said, (0, 0, 0, 2))]
+    return Group(*parts)
 
 
 def _names(row: Row) -> tuple[str, str, str]:

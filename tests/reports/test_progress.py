@@ -116,6 +116,18 @@ def test_the_live_view_shows_agents_and_plan(width):
     assert row.split() == ["rope", "●"]
 
 
+def test_without_room_the_plan_is_a_line():
+    view = LiveView(["vllm", "hub"], {"rope": ["hub"], "lookahead": ["vllm", "hub"]})
+    for each in RUN:
+        view.take(each)
+    stream = StringIO()
+
+    Console(file=stream, width=40, height=40).print(view)
+
+    assert "2 of 3 questions answered" in stream.getvalue()
+    assert "lookahead" not in stream.getvalue()
+
+
 def test_what_is_done_together_is_told_when_the_agents_are_back():
     view = LiveView(["hub"], {})
     stream = StringIO()

@@ -60,6 +60,18 @@ def test_no_line_is_wider_than_the_terminal(width):
     assert "broken" in text
 
 
+def test_without_room_for_columns_each_finding_is_a_line_with_its_reason_beneath():
+    lines = [line.rstrip() for line in printed(builders.investigation(), 40).splitlines()]
+
+    start = lines.index("✗ broken target-layer-offset (V1)")
+    assert lines[start + 1 : start + 4] == [
+        "  the reference maps 1 to 2, the engine",
+        "  maps 1 to 1",
+        "  vllm/runner.py:2",
+    ]
+    assert "✓ honoured mask-token" in [line.rstrip() for line in lines]
+
+
 def test_colour_is_for_terminals_that_want_it():
     assert "\x1b[1;31m✗ broken" in printed(
         builders.investigation(), force_terminal=True, color_system="standard"
