@@ -1,6 +1,6 @@
 """From counters to judgements: effects with intervals, contradictions, sentences to act on."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from investigator.validation.plan import (
@@ -103,8 +103,9 @@ def assess(
     reuse = _sample(results, "reuse", seed)
     figures = tuple(_figures(v, results[v.name], fresh, reuse) for v in variants)
     contracts = list(dict.fromkeys(c for v in variants for c in (*v.repaired, *v.faults)))
+    repaired = {c for v in variants for c in v.repaired}
     by_name = {f.variant.name: f for f in figures}
-    effects = tuple(_effect(c, len(contracts), fresh, by_name) for c in contracts)
+    effects = tuple(_effect(c, repaired, fresh, by_name) for c in contracts)
     reference = REFERENCE if by_name.get(REFERENCE) and by_name[REFERENCE].acceptance_length else None
     measured = any(v.kind is Kind.ENGINE for v in variants)
     best = ALL if _known(by_name, ALL) else AS_RELEASED
@@ -183,12 +184,18 @@ def _known(by_name: Mapping[str, Figures], name: str) -> bool:
     return found is not None and found.acceptance_length is not None
 
 
-def _effect(contract: str, count: int, fresh: Sample | None, by_name: Mapping[str, Figures]) -> Effect:
+def _effect(
+    contract: str, repaired: Set[str], fresh: Sample | None, by_name: Mapping[str, Figures]
+) -> Effect:
     def between(better: str, worse: str) -> Estimate | None:
         if fresh is None or not (_known(by_name, better) and _known(by_name, worse)):
             return None
         return fresh.difference(better, worse)
 
+    predicted = between(REFERENCE, broken_reference(contract))
+    if contract not in repaired:
+        return Effect(contract=contract, predicted=predicted)
+    count = len(repaired)
     whole = ALL if ALL in by_name else REFERENCE
     alone = only(contract) if count > 1 else whole
     # With two repairs, all but this one is the other one alone.
@@ -206,7 +213,7 @@ def _effect(contract: str, count: int, fresh: Sample | None, by_name: Mapping[st
         contract=contract,
         alone=between(alone, AS_RELEASED),
         given_others=between(whole, rest),
-        predicted=between(REFERENCE, broken_reference(contract)),
+        predicted=predicted,
         hits=hits,
     )
 
@@ -252,8 +259,25 @@ def _contradictions(a: Assessment, broken: Sequence[str]) -> Iterator[str]:
         state = "with every repair" if a.of(ALL) else "which keeps every promise by the findings,"
         yield (
             f"the engine {state} reaches {repaired.value:.0%} of the reference's acceptance length: "
-            "something is broken that no finding names"
+            f"{_like_a_fault(a) or 'something is broken that no finding names'}"
         )
+
+
+def _like_a_fault(a: Assessment) -> str | None:
+    """Which fault the reference loses as much with as the repaired engine does."""
+    measured = a.of(ALL) or a.of(AS_RELEASED)
+    for contract in dict.fromkeys(c for f in a.figures for c in f.variant.faults):
+        predicted = a.of(broken_reference(contract))
+        if measured is not None and predicted is not None and _overlap(measured, predicted):
+            return f"as much as the reference with {contract} broken"
+    return None
+
+
+def _overlap(one: Figures, other: Figures) -> bool:
+    a, b = one.acceptance_length, other.acceptance_length
+    if a is None or b is None or a.low is None or a.high is None or b.low is None or b.high is None:
+        return False
+    return a.low <= b.high and b.low <= a.high
 
 
 def skipped(assessment: Assessment) -> tuple[Figures, ...]:

@@ -82,14 +82,20 @@ def resolve_pair(text: str, cache: Path, *, train: Callable[[PairSpec, Path], No
     if all(here):
         known = next((spec for spec in SPECS.values() if _is(spec, Path(draft_text))), None)
         if known is not None:
-            return _own(known, Path(draft_text).parent.name, Path(target), Path(draft_text), prompts=64)
-        return Pair(name=Path(draft_text).name, target=target, draft=draft_text, local=True)
+            return _own(known, _name(Path(draft_text)), Path(target), Path(draft_text), prompts=64)
+        return Pair(name=_name(Path(draft_text)), target=target, draft=draft_text, local=True)
     if any(here) or any(part.count("/") != 1 or part.startswith((".", "/")) for part in (target, draft_text)):
         raise UsageError(
             f"the pair {text!r} is neither two folders nor two Hub ids",
             "give both as folders with config.json, or both as owner/name",
         )
     return Pair(name=draft_text.rpartition("/")[2], target=target, draft=draft_text, local=False)
+
+
+def _name(draft: Path) -> str:
+    """A folder's own name; that of the folder around it where it only says ``draft``."""
+    whole = draft.resolve()
+    return whole.parent.name if whole.name.startswith("draft") and whole.parent.name else whole.name
 
 
 def spec_hash(spec: PairSpec) -> str:

@@ -57,10 +57,14 @@ def broken_reference(contract: str) -> str:
     return f"reference-with-{contract}-broken"
 
 
-def engine_variants(repairs: Sequence[str], reference: bool) -> tuple[Variant, ...]:
+def engine_variants(
+    repairs: Sequence[str], reference: bool, broken: Sequence[str] = ()
+) -> tuple[Variant, ...]:
     """The experiment on an engine, most telling variants first.
 
-    With two repairs, leaving one out is the other alone, so that is measured once.
+    With two repairs, leaving one out is the other alone, so that is measured once. The reference
+    has each fault that is repaired, and each of ``broken`` that nothing repairs: what an engine
+    keeps losing can then be told by its likeness to one of them.
     """
     every = tuple(repairs)
     found = [Variant(name=AS_RELEASED, kind=Kind.ENGINE)]
@@ -79,7 +83,7 @@ def engine_variants(repairs: Sequence[str], reference: bool) -> tuple[Variant, .
     if reference:
         found += [
             Variant(name=broken_reference(c), kind=Kind.REFERENCE, faults=(c,))
-            for c in every
+            for c in dict.fromkeys((*every, *broken))
             if c in MODELLED
         ]
     return tuple(found)

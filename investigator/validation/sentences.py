@@ -82,6 +82,8 @@ def _effect(effect: Effect, first: bool) -> Iterator[str]:
             advice = "worth repairing together with the others; alone it brings nothing"
     elif found is not None and found.decided == "loss":
         advice = "do not repair this on these figures"
+    elif found is None and not effect.hits:
+        advice = "no repair of it was measured"
     elif effect.hits:
         advice = "no effect on acceptance was seen; what it changes is reuse"
     else:

@@ -103,7 +103,8 @@ def plan_of(request: Request) -> Plan:
             raise UsageError(
                 "which engine, and which patches?", "give the run folder that 'investigate run' wrote"
             )
-        variants = engine_variants([r.contract for r in _repairs(request)], reference=pair.local)
+        broken = request.run.broken if request.run else ()
+        variants = engine_variants([r.contract for r in _repairs(request)], pair.local, broken)
     plan = make_plan(variants, work, _PLACES.get(request.on.where, _ON_GPU), request.budget)
     return plan if request.parallel is None else replace(plan, parallel=request.parallel)
 

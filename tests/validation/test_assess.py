@@ -10,6 +10,7 @@ from investigator.validation.results import Count, Pass, VariantResult
 from investigator.validation.sentences import sentences
 
 OFFSET, WINDOW, DROP = "target-layer-offset", "layer-types", "cache-drop"
+CAUSALITY = "in-block-causality"
 
 
 def result(name: str, accepted: int, hits: int | None = None, texts: int = 20) -> VariantResult:
@@ -101,6 +102,36 @@ def test_a_gap_that_all_repairs_leave_contradicts_that_nothing_else_is_broken() 
     table = {"as-released": 0, "all-repairs": 6, "reference": 14}
     (found,) = judged(table, (WINDOW,), (WINDOW,)).contradictions
     assert "with every repair reaches 68% of the reference's acceptance length" in found
+
+
+def gap(predicted: int) -> Assessment:
+    """One repair, after which the engine has less than the reference; ``predicted``: what the
+    reference has with a fault that nothing repairs."""
+    accepted = {"as-released": 0, "all-repairs": 3, "reference": 14}
+    name = f"reference-with-{CAUSALITY}-broken"
+    variants = [v for v in engine_variants([WINDOW], True, [CAUSALITY]) if v.name in (*accepted, name)]
+    results = {n: result(n, a) for n, a in {**accepted, name: predicted}.items()}
+    return assess(variants, results, place="local", engine="vllm==0", pair="tiny", broken=(WINDOW, CAUSALITY))
+
+
+def test_a_gap_is_told_by_the_fault_that_it_is_like() -> None:
+    assert gap(3).contradictions[-1].endswith(f"as much as the reference with {CAUSALITY} broken")
+    assert gap(9).contradictions[-1].endswith("something is broken that no finding names")
+
+
+def test_a_fault_that_nothing_repairs_has_a_prediction_and_no_effect() -> None:
+    found = gap(3)
+
+    effects = {e.contract: e for e in found.effects}
+    assert (effects[CAUSALITY].alone, effects[CAUSALITY].given_others) == (None, None)
+    assert effects[CAUSALITY].predicted is not None
+    assert effects[CAUSALITY].predicted.value == pytest.approx(1.1)
+    # The only repair is alone and given all others the same.
+    assert effects[WINDOW].alone == effects[WINDOW].given_others
+    said = "\n".join(sentences(found))
+    assert (
+        f"{CAUSALITY}: predicted by the reference +1.10 [+1.10, +1.10]: no repair of it was measured." in said
+    )
 
 
 def test_a_predicted_loss_that_the_repair_does_not_bring_back_is_a_contradiction() -> None:

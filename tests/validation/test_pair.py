@@ -26,6 +26,15 @@ def test_two_folders_are_a_pair(tmp_path: Path) -> None:
     assert (pair.local, pair.speculative_tokens, pair.weight_bytes) == (True, 15, 8)
 
 
+@pytest.mark.parametrize(
+    ("folder", "name"), [("full-padded/draft", "full-padded"), ("a/my-drafter", "my-drafter")]
+)
+def test_a_pair_is_named_after_what_tells_it_apart(tmp_path: Path, folder: str, name: str) -> None:
+    pair = resolve_pair(f"{model(tmp_path / 't')},{model(tmp_path / folder)}", tmp_path, train=None)
+
+    assert pair.name == name
+
+
 def test_the_block_size_inside_dflash_config_wins(tmp_path: Path) -> None:
     draft = model(tmp_path / "draft", block_size=16, dflash_config={"block_size": 8})
     assert resolve_pair(f"{model(tmp_path / 't')},{draft}", tmp_path, train=None).speculative_tokens == 7

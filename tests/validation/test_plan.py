@@ -56,6 +56,15 @@ def test_an_engine_without_patches_is_compared_with_the_reference() -> None:
     assert names(engine_variants([], reference=True)) == ["as-released", "reference", "no-speculation"]
 
 
+def test_the_reference_has_the_faults_that_nothing_repairs_too() -> None:
+    found = engine_variants(["layer-types"], True, ["layer-types", "in-block-causality", "lookahead"])
+
+    assert {v.name: v.faults for v in found if v.faults} == {
+        "reference-with-layer-types-broken": ("layer-types",),
+        "reference-with-in-block-causality-broken": ("in-block-causality",),
+    }
+
+
 def test_leaving_one_out_keeps_the_order_of_the_patches() -> None:
     found = {v.name: v.repaired for v in engine_variants(["a", "b", "c"], reference=False)}
     assert found["without-b"] == ("a", "c")
