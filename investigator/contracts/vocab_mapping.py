@@ -1,7 +1,10 @@
 """A map from the draft's to the target's vocabulary is made when the checkpoint has one, and only then.
 
 Common terms: whether there is a map. A drafter with a smaller vocabulary of its own ships
-one; made where none is shipped (a padded vocabulary) it is all zeros.
+one. Made where none is shipped (a padded vocabulary) it is all zeros, which are offsets: each id
+leads to itself. Measured on vLLM 0.24.0, 0.25.0 and 0.32.0: nothing is lost by that where the
+target's head, padded as it is loaded, has a row for each of the draft's ids, and the first draft
+stops with an error where it has fewer.
 """
 
 from collections.abc import Mapping
@@ -9,6 +12,11 @@ from collections.abc import Mapping
 from investigator.checkpoint import Checkpoint, ModelConfig
 from investigator.contracts.contract import Contract, Judgement, Sides
 from investigator.model import Json, Known, NotKnown, Outcome, Verdict
+
+UNFILLED = (
+    "it leads each id to itself, and the first draft stops with an error where the target's head, padded as"
+    " it is loaded, has fewer rows than the draft's vocabulary"
+)
 
 
 def _ask(checkpoint: Checkpoint) -> tuple[Outcome, tuple[str, ...]]:
@@ -37,6 +45,9 @@ def _compare(wanted: Json, found: Json, sides: Sides) -> Judgement:  # noqa: ARG
     promised, happens = f"the drafter has {words[bool(wanted)]}", f"the engine makes {words[bool(found)]}"
     if bool(wanted) is bool(found):
         return Judgement(verdict=Verdict.HONOURED, why=happens, promised=promised, happens=happens)
+    if found:
+        why = f"{happens} that the checkpoint does not bring: {UNFILLED}"
+        return Judgement(verdict=Verdict.PARTIAL, why=why, promised=promised, happens=happens)
     return Judgement(verdict=Verdict.BROKEN, why=happens, promised=promised, happens=happens)
 
 

@@ -25,6 +25,8 @@ def sentences(a: Assessment) -> Iterator[str]:
         yield from _effect(effect, first=rank == 0)
     if a.to_reference is not None:
         yield _reach(a)
+    if a.unrepaired:
+        yield f"Broken by the findings, and repaired by nothing here: {', '.join(a.unrepaired)}."
     yield from _texts(a)
     for figures in a.figures:
         if figures.status != "done":

@@ -139,12 +139,20 @@ def experiment_of(request: Request) -> Experiment:
         options=options | dict(request.options),
         environment=environment | dict(request.environment),
         broken=tuple(run.broken) if run else () if engine_asked else DEFAULT_FAULTS,
-        investigated=run.draft if run else None,
+        investigated=_investigated(run, pair) if run else None,
         place=str(request.on.where),
         reference_device="cpu" if on_cpu else "cuda",
         reference_dtype="float32" if on_cpu else "bfloat16",
         time_limit=request.time_limit,
     )
+
+
+def _investigated(run: RunRecord, pair: Pair) -> str:
+    """The drafter that the findings are about: the pair's name where it is the pair's own."""
+    kind, colon, folder = run.draft.partition(":")
+    if pair.local and colon and kind == "path" and Path(folder).resolve() == Path(pair.draft).resolve():
+        return pair.name
+    return run.draft
 
 
 def prepare(experiment: Experiment, folder: Path, tree: "Tree | None") -> Path:

@@ -119,6 +119,18 @@ def test_a_gap_is_told_by_the_fault_that_it_is_like() -> None:
     assert gap(9).contradictions[-1].endswith("something is broken that no finding names")
 
 
+def test_a_gap_that_a_finding_without_a_patch_explains_is_no_contradiction() -> None:
+    """As on vLLM 0.24.0 with a padded vocabulary: the head is lost, and only that costs acceptance."""
+    table = {"as-released": 0, "all-repairs": 0, "reference": 14}
+    broken = (DROP, "head-sharing", "config-coverage")
+
+    found = judged(table, broken, (DROP,))
+
+    assert found.contradictions == ()
+    assert "Broken by the findings, and repaired by nothing here: head-sharing." in list(sentences(found))
+    assert judged(table, (DROP, "config-coverage"), (DROP,)).contradictions != ()
+
+
 def test_a_fault_that_nothing_repairs_has_a_prediction_and_no_effect() -> None:
     found = gap(3)
 
