@@ -64,7 +64,7 @@ def background(case: Case, team: Team, sink: EventSink = ignore) -> Background:
 
 def chosen(releases: Sequence[Release], first: str | None, last: str | None) -> tuple[Release, ...]:
     """The final releases from ``first`` to ``last``, both included. Raises UsageError."""
-    low, high = _bound(first), _bound(last)
+    low, high = bounds(first, last)
     found = tuple(
         release
         for release in releases
@@ -78,6 +78,14 @@ def chosen(releases: Sequence[Release], first: str | None, last: str | None) -> 
             f"the index has {releases[0].version} to {releases[-1].version}" if releases else "",
         )
     return found
+
+
+def bounds(first: str | None, last: str | None) -> tuple[Version | None, Version | None]:
+    """Both ends of a span of releases; None: open. Raises UsageError for a span that holds nothing."""
+    low, high = _bound(first), _bound(last)
+    if low is not None and high is not None and low > high:
+        raise UsageError(f"{first} comes after {last}", "give the earlier release with --from")
+    return low, high
 
 
 def _bound(text: str | None) -> Version | None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from investigator.commands.options import consoles, talk_options
+from investigator.commands.parameters import UserPath
 from investigator.errors import ExitCode
 from investigator.reports.escape import visible
 from investigator.settings import Settings
@@ -20,7 +21,7 @@ Examples:
 
 
 @click.command("apply", epilog=EXAMPLES)
-@click.argument("patches", nargs=-1, required=True, metavar="RUN|PATCH...", type=click.Path(path_type=Path))
+@click.argument("patches", nargs=-1, required=True, metavar="RUN|PATCH...", type=UserPath())
 @click.option(
     "--to",
     "place",

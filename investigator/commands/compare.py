@@ -6,7 +6,8 @@ import click
 
 from investigator.case import DEFAULT_DRAFT, DEFAULT_REFERENCES, Case, EngineSpec, RepoSpec
 from investigator.commands.options import assignment, consoles, settings_options
-from investigator.commands.timeline import write_whole
+from investigator.commands.output import require_writable, write_whole
+from investigator.commands.parameters import UserPath
 from investigator.errors import ExitCode
 from investigator.outcome import FailOn, reaches
 from investigator.settings import Settings
@@ -31,7 +32,7 @@ from investigator.settings import Settings
     show_default=True,
     help="What goes to standard output.",
 )
-@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write there instead.")
+@click.option("--out", type=UserPath(dir_okay=False), help="Write there instead.")
 @click.option(
     "--fail-on",
     type=click.Choice([level.value for level in FailOn]),
@@ -73,6 +74,8 @@ def command(
         )
         for engine in (engine_a, engine_b)
     ]
+    if out is not None:
+        require_writable(out)
     workspace = Workspace.open(cache_dir=settings.cache_dir, offline=settings.offline)
     with workspace.transport:
         found = compared(cases[0], cases[1], workspace)

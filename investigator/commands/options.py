@@ -18,6 +18,7 @@ from investigator.case import (
     EngineSpec,
     RepoSpec,
 )
+from investigator.commands.parameters import UserPath
 from investigator.errors import UsageError
 from investigator.settings import Settings, Verbosity
 
@@ -40,7 +41,7 @@ _SETTINGS = (
     ),
     click.option(
         "--cache-dir",
-        type=click.Path(file_okay=False, path_type=Path),
+        type=UserPath(file_okay=False),
         envvar="INVESTIGATE_CACHE_DIR",
         show_envvar=True,
         help="Where fetched files are kept.  [default: the user's cache]",

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from investigator.commands.options import consoles, talk_options
+from investigator.commands.parameters import UserPath
 from investigator.errors import ExitCode, UsageError
 from investigator.reports.escape import visible
 from investigator.settings import Settings
@@ -19,7 +20,7 @@ Examples:
 
 
 @click.command("overlay", epilog=EXAMPLES)
-@click.argument("patches", nargs=-1, required=True, metavar="RUN|PATCH...", type=click.Path(path_type=Path))
+@click.argument("patches", nargs=-1, required=True, metavar="RUN|PATCH...", type=UserPath())
 @click.option(
     "--base",
     "place",
@@ -31,7 +32,7 @@ Examples:
 @click.option(
     "--out",
     required=True,
-    type=click.Path(path_type=Path),
+    type=UserPath(),
     metavar="DIR",
     help="The overlay; it must not exist yet.",
 )

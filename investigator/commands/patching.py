@@ -8,7 +8,7 @@ from typing import Any
 
 from investigator.case import EngineKind, EngineSpec
 from investigator.errors import InvestigateError, UsageError
-from investigator.patches.git import MAX_PATCH_BYTES, touched_paths
+from investigator.patches.git import MAX_PATCH_BYTES
 from investigator.patches.plan import NamedPatch
 from investigator.patches.receipt import FOLDER
 from investigator.sources.folder import find_package, read_regular, user_path
@@ -104,7 +104,7 @@ def _version(source: Mapping[str, Any]) -> str | None:
 
 def _package(patches: Sequence[NamedPatch]) -> str:
     """The one package whose files the patches touch; tests beside it may be added."""
-    tops = {path.partition("/")[0] for patch in patches for path in touched_paths(patch.content)}
+    tops = {path.partition("/")[0] for patch in patches for path in patch.touched()}
     packages = sorted(tops - {_TESTS})
     if len(packages) != 1:
         found = ", ".join(packages) or "no package"

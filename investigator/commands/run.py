@@ -10,6 +10,7 @@ import click
 
 from investigator.case import DEFAULT_PULL_REQUESTS, DEFAULT_REFERENCES, Case, EngineKind
 from investigator.commands.options import case_options, consoles, given_options, settings_options
+from investigator.commands.parameters import Seconds, UserPath
 from investigator.errors import ExitCode
 from investigator.model import AgentStatus, Investigation, Runner
 from investigator.outcome import FailOn, exit_code
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 @click.option("--plan", is_flag=True, help="Print which question goes to which agent, and stop.")
 @click.option(
     "--out",
-    type=click.Path(path_type=Path),
+    type=UserPath(),
     metavar="DIR",
     help="The run folder.  [default: runs/<time>-<case>]",
 )
@@ -65,12 +66,12 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--baseline",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=UserPath(dir_okay=False),
     metavar="FILE",
     help="An earlier investigation.json whose findings are known and do not fail the command.",
 )
 @click.option(
-    "--deadline", type=click.FloatRange(min=0.1), default=600.0, show_default=True, help="Seconds, per agent."
+    "--deadline", type=Seconds(min=0.1), default=600.0, show_default=True, help="Seconds, per agent."
 )
 @settings_options
 def command(

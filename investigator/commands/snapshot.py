@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from investigator.commands.options import settings_options
+from investigator.commands.parameters import UserPath
 from investigator.errors import ExitCode, InvestigateError, OfflineError, UsageError
 from investigator.reports.escape import visible
 from investigator.settings import Settings
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--out",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=UserPath(file_okay=False),
     default=Path("fixtures"),
     show_default=True,
     help="The folder that gets hub/ and github/.",

@@ -8,6 +8,8 @@ import click
 
 from investigator.case import DEFAULT_DRAFT, DEFAULT_REFERENCES, Case, EngineKind, EngineSpec, RepoSpec
 from investigator.commands.options import consoles, settings_options
+from investigator.commands.output import require_writable, write_whole
+from investigator.commands.parameters import UserPath
 from investigator.errors import ExitCode
 from investigator.settings import Settings
 
@@ -48,7 +50,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="What goes to standard output.",
 )
-@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write there instead.")
+@click.option("--out", type=UserPath(dir_okay=False), help="Write there instead.")
 @settings_options
 def command(
     engine: str,
@@ -66,18 +68,22 @@ def command(
     from investigator.reports import timeline as shown
     from investigator.sources.open import Workspace, open_release
     from investigator.team import assembly
-    from investigator.timeline import background, chosen, read
+    from investigator.timeline import background, bounds, chosen, read
 
     data, talk = consoles(settings)
     first = first or known(engine).first
+    bounds(first, last)
+    named = {draft: RepoSpec.parse(draft) for draft in drafts}
+    if out is not None:
+        require_writable(out)
     workspace = Workspace.open(cache_dir=settings.cache_dir, offline=settings.offline)
     timelines = []
     with workspace.transport:
         releases = chosen(workspace.index.releases(engine), first, last)
-        for draft in dict.fromkeys(drafts):
+        for draft, repo in named.items():
             case = Case(
                 engine=EngineSpec(EngineKind.RELEASE, releases[0].version, engine),
-                draft=RepoSpec.parse(draft),
+                draft=repo,
                 references=references,
                 pull_requests=(),
             )
@@ -113,21 +119,3 @@ def rendered(timelines: "Sequence[Timeline]", format_: str) -> str:
 
     formats = {"json": timeline.as_json, "html": timeline_html.render}
     return formats.get(format_, timeline.as_markdown)(timelines)
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file whole or not at all. Raises UsageError."""
-    import os
-    import tempfile
-
-    from investigator.errors import UsageError
-
-    try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(name, path)
-    except OSError as error:
-        raise UsageError(
-            f"cannot write {path}: {error.strerror}", "name a file in a folder you can write"
-        ) from None

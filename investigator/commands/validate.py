@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from investigator.commands.options import consoles, settings_options
+from investigator.commands.parameters import Seconds, UserPath
 from investigator.errors import ExitCode, UsageError
 from investigator.model import Json
 from investigator.settings import Settings
@@ -34,7 +35,7 @@ Examples:
 
 
 @click.command("validate", epilog=EXAMPLES)
-@click.argument("run", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument("run", required=False, type=UserPath(exists=True, file_okay=False))
 @click.option(
     "--on",
     "place",
@@ -52,12 +53,10 @@ Examples:
 )
 @click.option("--plan", "plan_only", is_flag=True, help="Print the variants with time and memory, and stop.")
 @click.option("--budget", metavar="TIME", help="Leave out what does not fit: 90s, 10m, 1h30m.")
-@click.option(
-    "--emit", "emit_to", type=click.Path(path_type=Path), metavar="DIR", help="Write it, run nothing."
-)
+@click.option("--emit", "emit_to", type=UserPath(), metavar="DIR", help="Write it, run nothing.")
 @click.option(
     "--collect",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    type=UserPath(exists=True, file_okay=False),
     metavar="DIR",
     help="Read the results of an emitted experiment.",
 )
@@ -71,9 +70,7 @@ Examples:
     "--python", metavar="PATH", help="The interpreter that imports the engine.  [default: this one]"
 )
 @click.option("--parallel", type=click.IntRange(1, 64), help="Variants at once.  [default: what fits]")
-@click.option(
-    "--time-limit", type=click.FloatRange(1), default=600.0, show_default=True, help="Seconds, per variant."
-)
+@click.option("--time-limit", type=Seconds(1), default=600.0, show_default=True, help="Seconds, per variant.")
 @click.option(
     "--option",
     "options",
@@ -84,9 +81,7 @@ Examples:
 @click.option(
     "--env", "environment", multiple=True, metavar="NAME=VALUE", help="An engine environment variable."
 )
-@click.option(
-    "--out", type=click.Path(path_type=Path), metavar="DIR", help="Where the figures go.  [default: RUN]"
-)
+@click.option("--out", type=UserPath(), metavar="DIR", help="Where the figures go.  [default: RUN]")
 @settings_options
 def command(
     run: Path | None,

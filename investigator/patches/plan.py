@@ -23,6 +23,13 @@ class NamedPatch:
     name: str
     content: bytes
 
+    def touched(self) -> tuple[str, ...]:
+        """The files that it changes or adds. Raises PatchError, which names this file."""
+        try:
+            return touched_paths(self.content)
+        except PatchError as error:
+            raise PatchError(f"{self.name}: {error}", error.advice) from None
+
 
 @dataclass(frozen=True)
 class Change:
@@ -72,7 +79,7 @@ def planned(root: Path, patches: Sequence[NamedPatch], *, writable: bool = True)
     files: dict[str, bytes] = {}
     for patch in patches:
         made_for = {path.decode(): blob.decode() for path, blob in _INDEX.findall(patch.content)}
-        for path in touched_paths(patch.content):
+        for path in patch.touched():
             if made_for.get(path, "-").strip("0") == "":
                 raise PatchError(
                     f"{patch.name} adds {path}, and only files that are there are changed here",

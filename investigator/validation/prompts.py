@@ -25,6 +25,8 @@ def read_prompts(file: Path, pair: Pair) -> Prompts:
     try:
         if file.stat().st_size > MAX_PROMPT_FILE:
             raise UsageError(f"{file} is larger than {MAX_PROMPT_FILE:,} bytes", "give fewer prompts")
+        if not file.is_file():  # a device or a pipe has no end
+            raise UsageError(f"{file} is not a regular file", "give a JSON list in a file")
         rows = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise UsageError(f"cannot read prompts from {file}: {error}", "give a JSON list") from error

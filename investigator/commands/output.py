@@ -1,0 +1,34 @@
+"""A file that a command writes its answer to: whole or not at all."""
+
+import os
+import tempfile
+from pathlib import Path
+
+from investigator.errors import UsageError
+
+
+def require_writable(path: Path) -> None:
+    """Find out before any work whether the file can be written. Raises UsageError."""
+    try:
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".investigate."):
+            pass
+    except OSError as error:
+        raise _unwritable(path, error) from None
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file whole or not at all. Raises UsageError."""
+    temporary: str | None = None
+    try:
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".investigate.")
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(temporary, path)
+    except OSError as error:
+        if temporary is not None:
+            Path(temporary).unlink(missing_ok=True)
+        raise _unwritable(path, error) from None
+
+
+def _unwritable(path: Path, error: OSError) -> UsageError:
+    return UsageError(f"cannot write {path}: {error.strerror}", "name a file in a folder you can write")
