@@ -11,6 +11,8 @@ DEFAULTS = {
     "zips": 20_000,
     "diffs": 5_000,
     "configs": 20_000,
+    "faults": 120,
+    "kills": 100,
     "symptoms": 10_000,
 }
 """The campaigns, and how many inputs one tries when nothing else is said."""

@@ -20,12 +20,17 @@ class Fault(StrEnum):
     """A byte in the middle of the body is another one."""
     UNAVAILABLE = "503"
     """The answer is 503."""
+    BUSY = "429"
+    """The answer is 429 and asks to wait a second."""
     LONGER = "longer"
     """The answer says it is longer than it is."""
     SHORTER = "shorter"
     """The answer says it is shorter than it is."""
     NOISE = "noise"
     """What comes is no HTTP at all."""
+
+
+_EMPTY = b"Content-Length: 0\r\nConnection: close\r\n\r\n"
 
 
 class FaultProxy:
@@ -98,7 +103,9 @@ def spoiled(answer: bytes, fault: Fault | None) -> bytes:
             at = len(body) // 2
             return whole + body[:at] + bytes([body[at] ^ 0x55]) + body[at + 1 :] if body else answer
         case Fault.UNAVAILABLE:
-            return b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+            return b"HTTP/1.1 503 Service Unavailable\r\n" + _EMPTY
+        case Fault.BUSY:
+            return b"HTTP/1.1 429 Too Many Requests\r\nRetry-After: 1\r\n" + _EMPTY
         case Fault.LONGER:
             return _with_length(head, len(body) + 10) + body
         case Fault.SHORTER:
