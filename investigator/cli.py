@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 import click
+from click.shell_completion import CompletionItem
 
 import investigator
 from investigator.errors import EXIT_CODE_MEANINGS, ExitCode, InvestigateError
@@ -64,9 +65,18 @@ class Commands(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         own = {option for parameter in self.get_params(ctx) for option in parameter.opts}
-        if not args or (args[0].startswith("-") and args[0] not in own):
+        completing = ctx.resilient_parsing and not args  # the word that is being completed is not among them
+        if not completing and (not args or (args[0].startswith("-") and args[0] not in own)):
             args = [DEFAULT, *args]
         return super().parse_args(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The commands; for an option those of ``run`` too, whose name may be left out."""
+        found = super().shell_complete(ctx, incomplete)
+        run = self.get_command(ctx, DEFAULT)
+        if incomplete.startswith("-") and run is not None:
+            found += run.shell_complete(click.Context(run, info_name=DEFAULT, parent=ctx), incomplete)
+        return found
 
 
 @click.command(

@@ -20,7 +20,7 @@ Examples:
 """
 
 
-@click.command("apply", epilog=EXAMPLES)
+@click.command("apply", epilog=EXAMPLES, short_help="Put patches on an engine, with a way back.")
 @click.argument("patches", nargs=-1, required=True, metavar="RUN|PATCH...", type=UserPath())
 @click.option(
     "--to",

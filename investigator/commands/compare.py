@@ -13,7 +13,7 @@ from investigator.outcome import FailOn, reaches
 from investigator.settings import Settings
 
 
-@click.command("compare")
+@click.command("compare", short_help="Two engines side by side.")
 @click.argument("engine_a", metavar="ENGINE_A")
 @click.argument("engine_b", metavar="ENGINE_B")
 @click.option(

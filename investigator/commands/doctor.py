@@ -43,7 +43,7 @@ class Check:
     said: str
 
 
-@click.command("doctor")
+@click.command("doctor", short_help="What this machine has and can reach.")
 @settings_options
 def command(settings: Settings) -> int:
     """Tell what this machine has: index, Hub, GitHub, tokens (never shown), engine, GPU."""

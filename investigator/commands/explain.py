@@ -5,8 +5,15 @@ import click
 from investigator.errors import ExitCode
 
 
-@click.command("explain")
-@click.argument("name", metavar="[CONTRACT|KEY]", required=False)
+def _names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
+    """For a shell's completion: every name that starts so."""
+    from investigator.explain import BY_CONTRACT, BY_KEY
+
+    return [name for name in (*BY_CONTRACT, *BY_KEY) if name.startswith(incomplete)]
+
+
+@click.command("explain", short_help="What a contract or a config key means.")
+@click.argument("name", metavar="[CONTRACT|KEY]", required=False, shell_complete=_names)
 def command(name: str | None) -> int:
     """Tell what a contract or a config key means, how it fails, and what to do.
 

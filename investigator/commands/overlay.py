@@ -1,5 +1,6 @@
 """``investigate overlay``: a patched engine beside the installed one, which stays as it is."""
 
+import os
 from pathlib import Path
 
 import click
@@ -19,7 +20,7 @@ Examples:
 """
 
 
-@click.command("overlay", epilog=EXAMPLES)
+@click.command("overlay", epilog=EXAMPLES, short_help="A patched engine beside the installed one.")
 @click.argument("patches", nargs=-1, required=True, metavar="RUN|PATCH...", type=UserPath())
 @click.option(
     "--base",
@@ -53,7 +54,10 @@ def command(
     chosen = choose(patches, only)
     if out.exists():
         raise UsageError(f"{out} exists already", "name a folder that does not, or remove this one")
-    made = build(root_of(place, chosen.package), chosen.package, chosen.patches, out, version=chosen.version)
+    folder = Path(os.path.abspath(out))
+    made = build(
+        root_of(place, chosen.package), chosen.package, chosen.patches, folder, version=chosen.version
+    )
     data, talk = consoles(settings)
     names = ", ".join(patch.name for patch in chosen.patches)
     talk.print(visible(f"{made.package} of {made.installation} with {names}:"), soft_wrap=True)

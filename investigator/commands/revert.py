@@ -16,7 +16,7 @@ Examples:
 """
 
 
-@click.command("revert", epilog=EXAMPLES)
+@click.command("revert", epilog=EXAMPLES, short_help="Take back what apply did.")
 @click.option(
     "--from",
     "place",

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from investigator.run_folder import RunFolder
 
 
-@click.command("run")
+@click.command("run", short_help="The four agents, the report, proven patches.")
 @case_options
 @click.option(
     "--symptom",
@@ -200,6 +200,10 @@ def _tell(
     if investigation.patches:
         names = ", ".join(patch.name for patch in investigation.patches)
         talk.print(visible(f"proven patches in {folder.path / 'patches'}: {names}"), soft_wrap=True)
+        run = shlex.quote(str(folder.path))
+        on, beside = f"apply {run} --to", f"overlay {run} --out patched --base"
+        talk.print(visible(f"to put them on an engine: investigate {on} python:PATH"), soft_wrap=True)
+        talk.print(visible(f"or beside it, untouched: investigate {beside} python:PATH"), soft_wrap=True)
 
 
 def _print_plan(case: Case, settings: Settings) -> int:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from investigator.sources.snapshots import Snapshots
 
 
-@click.command("snapshot")
+@click.command("snapshot", short_help="Record what the Hub and GitHub say now.")
 @click.option("--model", "models", multiple=True, metavar="REPO", help="A Hub repository, several times.")
 @click.option(
     "--pull-request",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from investigator.history import Timeline
 
 
-@click.command("timeline")
+@click.command("timeline", short_help="Since when, until when: contract by release.")
 @click.option(
     "--engine",
     default="vllm",

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from investigator.commands.symptom import Seen
 
 
-@click.command("triage")
+@click.command("triage", short_help="Is it the drafter or the engine?")
 @click.argument("file", metavar="[FILE|-]", default="-")
 @click.option(
     "--format",

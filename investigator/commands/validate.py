@@ -34,7 +34,7 @@ Examples:
 """
 
 
-@click.command("validate", epilog=EXAMPLES)
+@click.command("validate", epilog=EXAMPLES, short_help="Measure what each repair brings back.")
 @click.argument("run", required=False, type=UserPath(exists=True, file_okay=False))
 @click.option(
     "--on",

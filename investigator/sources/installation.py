@@ -58,7 +58,7 @@ def open_installation(python: Path | None, package: str) -> FolderTree:
             return package_tree(folder, package, name=name, kind=SourceKind.INSTALLATION, note=note)
     raise UsageError(
         f"{interpreter} has no {package} installed",
-        f"name the interpreter that serves it (python:/path/to/python), or a release ({package}==VERSION)",
+        f"name the interpreter that has it, python:/path/to/python; to read a release: {package}==VERSION",
     )
 
 

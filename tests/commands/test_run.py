@@ -51,7 +51,12 @@ def test_a_run_leaves_its_folder_and_tells_what_it_found(run, tmp_path):
     ]  # fmt: skip
     assert (tmp_path / "found/patches/0001-shift.patch").read_text() == builders.patch().text
     assert "✗ broken" in out
-    assert err.splitlines()[-2:] == ["written to found", "proven patches in found/patches: 0001-shift.patch"]
+    assert err.splitlines()[-4:] == [
+        "written to found",
+        "proven patches in found/patches: 0001-shift.patch",
+        "to put them on an engine: investigate apply found --to python:PATH",
+        "or beside it, untouched: investigate overlay found --out patched --base python:PATH",
+    ]
     assert json.loads((tmp_path / "found/investigation.json").read_text())["command"] == (
         "investigate run --engine vllm==0.20.1 --draft z-lab/Qwen3.6-27B-DFlash"
     )

@@ -7,6 +7,7 @@ import sys
 import time
 
 import pytest
+from click.shell_completion import ShellComplete
 
 import investigator
 from investigator import cli
@@ -87,3 +88,23 @@ def test_a_termination_is_an_interrupt(monkeypatch, capsys):
 
     assert caught.value.code == 130
     assert capsys.readouterr().err == "investigate: error: interrupted\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        (["ti"], {"timeline"}),
+        ([""], {"run", "triage", "explain"}),
+        (["explain", "cache"], {"cache-drop"}),
+        (["--eng"], {"--engine"}),
+        (["--engine", "x", "--fo"], {"--format"}),
+        (["run", "--format", "sa"], {"sarif"}),
+    ],
+    ids=["a command", "nothing yet", "a contract", "an option of run", "run unnamed", "a choice"],
+)
+def test_a_shell_completes(words, offered):
+    completion = ShellComplete(cli.investigate, {}, "investigate", "_INVESTIGATE_COMPLETE")
+
+    found = {item.value for item in completion.get_completions(words[:-1], words[-1])}
+
+    assert offered <= found
