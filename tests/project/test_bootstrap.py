@@ -2,8 +2,10 @@
 
 import importlib.util
 import re
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -24,12 +26,17 @@ def bootstrap(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "BIN", tmp_path / ".venv" / "bin")
     module.steps = []
 
-    def quiet(arguments, what):
-        module.steps.append(what.split(" (")[0])
-        if "making" in what:
+    def quiet(arguments, failure, lock):
+        step = arguments[arguments.index("-m") + 1] if "-m" in arguments else "probe"
+        assert not lock.closed
+        module.steps.append(step)
+        if step in module.failing:
+            module.fail(failure)
+        if step == "venv":
             module.BIN.mkdir(parents=True)
-        if what in module.failing:
-            module.fail(what)
+            (module.BIN / "python").touch()
+        if step == "pip":
+            (module.BIN / "investigate").touch()
 
     module.failing = ()
     monkeypatch.setattr(module, "quiet", quiet)
@@ -45,7 +52,7 @@ def run(bootstrap, monkeypatch, *arguments):
     return bootstrap.steps
 
 
-MADE = ["making .venv", "installing from the package index", "importing what was installed"]
+MADE = ["venv", "pip", "probe"]
 
 
 def test_the_readme_names_the_two_commands_that_there_are(bootstrap):
@@ -73,8 +80,9 @@ def test_the_tests_environment_is_enough_for_the_tool(bootstrap, monkeypatch):
     assert run(bootstrap, monkeypatch, "investigate", "x") == ["x"]
 
 
-def test_what_an_interrupted_run_left_is_made_anew(bootstrap, monkeypatch):
-    bootstrap.failing = ("installing from the package index",)
+@pytest.mark.parametrize("step", MADE)
+def test_what_an_interrupted_run_left_is_made_anew(bootstrap, monkeypatch, step):
+    bootstrap.failing = (step,)
     with pytest.raises(SystemExit):
         run(bootstrap, monkeypatch, "investigate", "x")
     (bootstrap.VENV / "half").write_text("done")
@@ -89,6 +97,100 @@ def test_another_pyproject_is_another_environment(bootstrap, monkeypatch):
     (bootstrap.ROOT / "pyproject.toml").write_text("another")
 
     assert run(bootstrap, monkeypatch, "investigate", "x") == [*MADE, "x"]
+
+
+@pytest.mark.parametrize("gone", ["python", "investigate"])
+def test_what_went_away_since_is_put_back(bootstrap, monkeypatch, gone):
+    run(bootstrap, monkeypatch, "investigate", "x")
+    (bootstrap.BIN / gone).unlink()
+
+    assert run(bootstrap, monkeypatch, "investigate", "x") == [*(MADE if gone == "python" else MADE[1:]), "x"]
+
+
+@pytest.mark.parametrize("left", ["a file", "a link to nowhere", "a stamp of bytes"])
+def test_whatever_stands_in_the_way_is_cleared(bootstrap, monkeypatch, left):
+    if left == "a file":
+        bootstrap.VENV.touch()
+    elif left == "a link to nowhere":
+        bootstrap.VENV.symlink_to(bootstrap.ROOT / "nowhere")
+    else:
+        bootstrap.VENV.mkdir()
+        bootstrap.stamp("test").write_bytes(b"\xff\xfe")
+
+    assert run(bootstrap, monkeypatch, "investigate", "x") == [*MADE, "x"]
+
+
+def test_an_environment_of_the_users_own_is_left_alone(bootstrap, monkeypatch, capsys):
+    bootstrap.VENV.mkdir()
+    (bootstrap.VENV / "pyvenv.cfg").write_text("mine")
+
+    with pytest.raises(SystemExit) as stopped:
+        run(bootstrap, monkeypatch, "investigate", "x")
+
+    assert stopped.value.code == 2
+    assert capsys.readouterr().err == (
+        "bootstrap: .venv was not made by this script; move it away or delete it, then run this again\n"
+    )
+    assert (bootstrap.VENV / "pyvenv.cfg").read_text() == "mine"
+
+
+def test_a_folder_that_cannot_be_written_to_is_said(bootstrap, monkeypatch, capsys):
+    (bootstrap.ROOT / ".venv.lock").mkdir()
+
+    with pytest.raises(SystemExit) as stopped:
+        run(bootstrap, monkeypatch, "investigate", "x")
+
+    assert stopped.value.code == 2
+    assert re.fullmatch(r"bootstrap: cannot prepare .venv: .*\.lock.*\?\)\n", capsys.readouterr().err)
+
+
+@pytest.fixture
+def step(tmp_path):
+    """Starts a process that holds the lock and runs one step of shell words."""
+    program = f"""
+import importlib.util, sys
+from pathlib import Path
+spec = importlib.util.spec_from_file_location("bootstrap", {str(ROOT / "bootstrap.py")!r})
+module = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+module.ROOT, module.VENV = Path({str(tmp_path)!r}), Path({str(tmp_path / ".venv")!r})
+with module.one_at_a_time() as lock:
+    module.quiet(["sh", "-c", sys.argv[1]], "", lock)
+"""
+
+    def start(words):
+        return subprocess.Popen([sys.executable, "-c", program, words], stderr=subprocess.PIPE, text=True)
+
+    return start
+
+
+def wait_for(file):
+    deadline = time.monotonic() + 20
+    while not file.exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert file.exists()
+
+
+def test_a_step_keeps_the_lock_when_the_script_is_killed(tmp_path, step):
+    """What is left of it goes on writing into .venv; the next run waits until that has ended."""
+    first = step("echo began > began; sleep 1; echo ended > ended")
+    wait_for(tmp_path / "began")
+    first.kill()
+
+    second = step("cat ended > seen")
+
+    assert second.communicate()[1] == "bootstrap: another run prepares .venv; waiting for it\n"
+    assert (tmp_path / "seen").read_text() == "ended\n"
+
+
+def test_an_interrupt_ends_a_step_and_all_that_it_started(tmp_path, step):
+    first = step("(echo began > began; sleep 2; echo late > late) & wait")
+    wait_for(tmp_path / "began")
+    first.send_signal(signal.SIGINT)
+    first.communicate()
+    time.sleep(2.2)
+
+    assert not (tmp_path / "late").exists()
 
 
 @pytest.mark.parametrize("arguments", [[], ["nonsense"]])
