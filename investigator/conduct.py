@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import investigator
 from investigator.case import Case
 from investigator.events import Event, EventKind, EventSink, ignore
+from investigator.errors import InvestigateError
 from investigator.evidence_check import check_evidence
 from investigator.model import (
     Answer,
@@ -138,6 +139,9 @@ def _repaired(
         return Repairs(
             not_checked=(NotChecked(what="patches", why="interrupted while they were made"),)
         ), True
+    except InvestigateError as error:  # no git to try them with, say: the findings stand all the same
+        why = f"{error}; {error.advice}" if error.advice else str(error)
+        return Repairs(not_checked=(NotChecked(what="patches", why=why),)), False
 
 
 def _record(case: Case, gathered: Gathered) -> CaseRecord:

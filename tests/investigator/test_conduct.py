@@ -4,7 +4,9 @@ import pytest
 
 from investigator.agents.interface import AgentResult
 from investigator.conduct import conduct
+from investigator.errors import PatchError
 from investigator.evidence_check import EvidenceError
+from investigator.model import NotChecked
 from tests.support import builders
 from tests.support.agents import CASE, FakeAgent
 from tests.support.assembly import assembly, engine_answers
@@ -52,3 +54,16 @@ def test_an_interrupt_while_patches_are_made_costs_the_patches_only():
     assert done.investigation.patches == ()
     assert len(done.investigation.findings) == 1
     assert done.investigation.not_checked[-1].why == "interrupted while they were made"
+
+
+def test_patches_that_cannot_be_made_cost_the_patches_only():
+    def repair(*_):
+        raise PatchError("there is no git command", "install git; patches are checked with it")
+
+    done = conduct(CASE, assembly(repair=repair))
+
+    assert not done.interrupted
+    assert len(done.investigation.findings) == 1
+    assert done.investigation.not_checked[-1] == NotChecked(
+        what="patches", why="there is no git command; install git; patches are checked with it"
+    )
