@@ -22,7 +22,8 @@ query  a m m m m          a m m m m
   m    ▓ ▓ ▓ ▓ ▓      m   ▓ ▓ ▓ ▓ ·     ·  hidden""",
     breaks=(
         "a backend without non-causal kernels falls back to a causal mask and says nothing",
-        "a window of (w - 1, 0) makes a sliding layer causal inside the block, whatever the metadata say",
+        "a window of (w - 1, 0) makes a sliding layer causal inside the block, whatever the metadata say "
+        "(vLLM up to 0.23); from 0.24 it is widened to both sides where the metadata say non-causal",
         "one flag for all layers, where the reference sets it per layer type (vLLM 0.20 to 0.25)",
         "the two references differ: the authors' package makes sliding layers causal, DDTree makes none. "
         "A finding names the reference that it rests on",

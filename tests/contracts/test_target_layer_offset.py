@@ -102,8 +102,9 @@ def test_a_runner_that_does_not_take_the_method() -> None:
 
     assert found.verdict is Verdict.UNSUPPORTED
     assert "speculative method 'dflash'" in found.why
-    [evidence] = mini.quotes(found, mini.CONFIG_FILE)
-    assert "unsupported.append" in evidence.quote
+    condition, listed = mini.quotes(found, mini.CONFIG_FILE)
+    assert "method not in" in condition.quote
+    assert "unsupported.append" in listed.quote
 
 
 def test_a_checkpoint_without_ids_leaves_it_open() -> None:

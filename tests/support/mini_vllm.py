@@ -613,7 +613,9 @@ CHOICES: dict[str, str] = {
         if envs.VLLM_USE_V2_MODEL_RUNNER is not None:
             return envs.VLLM_USE_V2_MODEL_RUNNER
         kinds = getattr(self.speculative_config.draft_model_config.hf_config, "layer_types", None) or []
-        return len(set(kinds)) > 1
+        if len(set(kinds)) > 1:
+            return True
+        return False
 """,
 }
 CHECKS: dict[str, str] = {
@@ -638,6 +640,21 @@ CHECKS: dict[str, str] = {
         kinds = getattr(self.speculative_config.draft_model_config.hf_config, "layer_types", None) or []
         if len(set(kinds)) > 1:
             unsupported.append("a drafter with sliding and full attention")
+        if unsupported:
+            raise ValueError(f"the first runner does not support {', '.join(unsupported)}")
+""",
+    # What the first runner knows of drafters, and of its machine.
+    "first-refuses-heads": """\
+    def _check_second(self):
+        return
+
+    def _check_first(self):
+        unsupported = []
+        kinds = getattr(self.speculative_config.draft_model_config.hf_config, "layer_types", None) or []
+        if len(set(kinds)) > 1:
+            unsupported.append("a drafter with sliding and full attention")
+        if "DFlashDraftModel" in self.speculative_config.draft_model_config.architectures:
+            unsupported.append("drafters with a head")
         if unsupported:
             raise ValueError(f"the first runner does not support {', '.join(unsupported)}")
 """,

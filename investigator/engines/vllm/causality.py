@@ -37,8 +37,6 @@ from investigator.model import Known, NotKnown, Outcome, Refused, Runner
 METADATA = "CommonAttentionMetadata"
 METADATA_HINT = "vllm/v1/attention/backend.py"
 CAUSAL = "causal"
-SET_GROUPS = "set_attn"
-"""V2: the method that tells a drafter which KV-cache groups there are."""
 BACKENDS = "init_attn_backend"
 """V2: the function that sorts each group's layers by attention backend."""
 PLANNED = "sliding_window"
@@ -249,10 +247,10 @@ def _set_groups(
     interp.natives[BACKENDS] = lambda *_: (attention_groups, Unknown("graph support"), Unknown("block sizes"))
     proposer.attributes.update(given, attn_groups=attention_groups, draft_attn_layer_names=set(names))
     assert proposer.cls is not None
-    method = classes.class_attribute(interp, proposer.cls, SET_GROUPS)
+    method = classes.class_attribute(interp, proposer.cls, drafter.SET_GROUPS)
     if isinstance(method, FunctionValue):
         arguments = {
-            name: given.get(name, Unknown(f"argument {name} of {SET_GROUPS}"))
+            name: given.get(name, Unknown(f"argument {name} of {drafter.SET_GROUPS}"))
             for name in list(interp.local_bindings(method).parameters)[1:]
         }
         interp.enter(method, (proposer,), arguments)
@@ -282,19 +280,9 @@ def _steps(session: Session, metadata: _Metadata, asked: Place) -> Iterator[Step
         if event.place not in seen:
             seen.add(event.place)
             yield Step(event.place, f"{event.name} is kept")
-    if (passed := _keyword(session, asked)) != asked:
+    interp = session.interp
+    if (passed := draft_layers.keyword_at(interp, asked, CAUSAL)) != asked:
         yield Step(passed, "the draft pass asks for its attention metadata")
-    place = _keyword(session, metadata.made[-1].place)
+    place = draft_layers.keyword_at(interp, metadata.made[-1].place, CAUSAL)
     said = ", ".join(dict.fromkeys(str(made.causal) for made in metadata.made if made.group != 0))
     yield Step(place, f"the draft pass's attention metadata are made with causal={said}")
-
-
-def _keyword(session: Session, call: Place) -> Place:
-    """The line of a call that passes ``causal``."""
-    module = session.interp.program.module_at(call.path)
-    if module is None:
-        return call
-    for node in descendants(module.file.root, "keyword_argument"):
-        if call.line <= node.start_point.row + 1 <= call.end_line and text(child(node, "name")) == CAUSAL:
-            return module.place(node)
-    return call

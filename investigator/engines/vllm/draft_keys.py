@@ -54,7 +54,7 @@ def mask_token(world: World, runner: Runner) -> Told:
     reads = [e for e in interp.trace.of(Happening.READ) if e.name.endswith(f".{MASK}")]
     steps = tuple(Step(e.place, f"reads {e.name}") for e in reads[-1:])
     if (missing := find_unknown(value)) is not None or not isinstance(value, int):
-        return Told(outcome=NotKnown(f"the mask token: {missing or value!r}"), steps=steps)
+        return Told(outcome=NotKnown(f"the mask token: {missing or value}"), steps=steps)
     return Told(outcome=Known(value), steps=steps, assumptions=ASSUMPTIONS)
 
 
@@ -107,7 +107,8 @@ def feature_width(world: World, runner: Runner) -> Told:
         reason = getattr(captured.outcome, "reason", str(captured.outcome))
         return Told(outcome=NotKnown(f"how many streams are captured: {reason}"), steps=(step,))
     if not isinstance(expects, int) or not isinstance(hidden, int):
-        return Told(outcome=NotKnown(f"the width: {find_unknown(expects) or expects!r}"), steps=(step,))
+        unknown = find_unknown(expects if not isinstance(expects, int) else hidden)
+        return Told(outcome=NotKnown(f"the width: {unknown or 'not a number'}"), steps=(step,))
     given = len(captured.outcome.value) * hidden
     return Told(outcome=Known({"expects": expects, "given": given}), steps=(step, *captured.steps[-1:]))
 

@@ -7,16 +7,18 @@ config's window) is worked out from ``Attention.__init__`` itself.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from investigator.code import lazy
+from investigator.code import classes, lazy
 from investigator.code.follow import deepen
 from investigator.code.interpreter import Interpreter
-from investigator.code.syntax import Place
+from investigator.code.syntax import Place, descendants, text
+from investigator.code.syntax import field as child
 from investigator.code.trace import Event, Happening
 from investigator.code.values import (
     BudgetSpent,
     ClassValue,
+    FunctionValue,
     Instance,
     Raised,
     Unknown,
@@ -24,13 +26,15 @@ from investigator.code.values import (
     find_unknown,
 )
 from investigator.engines.interface import Step, Told
-from investigator.engines.vllm import roles, runners
+from investigator.engines.vllm import default_runner, drafter, roles, runners
 from investigator.engines.vllm.refusal import is_deliberate
 from investigator.engines.vllm.world import ASSUMPTIONS, Session, World
 from investigator.model import Known, NotKnown, Outcome, Refused, Runner
 
 ATTENTION = "Attention"
 ATTENTION_HINT = "vllm/model_executor/layers/attention/attention.py"
+HANDED = "sliding_window"
+"""Part of the name of the argument that hands an attention its window."""
 WINDOW_KEYS = ("layer_types", "sliding_window", "swa_window_size", "use_swa")
 
 
@@ -57,8 +61,19 @@ class Builder:
             return Unknown(f"no class {ATTENTION} was found")
         made = lazy.instance(interp, cls, lazy.bound(interp, cls, args, kwargs))
         assert made.made_by is not None
-        self.built.append(Built(made, interp.stack[-1], made.made_by("sliding_window")))
+        place = keyword_at(interp, interp.stack[-1], HANDED)
+        self.built.append(Built(made, place, made.made_by("sliding_window")))
         return made
+
+
+def keyword_at(interp: Interpreter, call: Place, word: str) -> Place:
+    """The line of a call that passes an argument whose name holds a word; else the call's own."""
+    module = interp.program.module_at(call.path)
+    for node in descendants(module.file.root, "keyword_argument") if module is not None else ():
+        inside = call.line <= node.start_point.row + 1 <= call.end_line
+        if module is not None and inside and word in text(child(node, "name")):
+            return module.place(node)
+    return call
 
 
 @dataclass(frozen=True)
@@ -118,7 +133,18 @@ def windows(world: World, runner: Runner) -> Told:
     if stopped is not None:
         return stopped
     result = deepen(lambda follow: _windows(world, runner, follow), lambda found: found.missing)
-    return Told(outcome=result.outcome, steps=result.steps, assumptions=ASSUMPTIONS)
+    steps = result.steps
+    if isinstance(result.outcome, Refused):
+        steps += _other_runner(world, runner)
+    return Told(outcome=result.outcome, steps=steps, assumptions=ASSUMPTIONS)
+
+
+def _other_runner(world: World, runner: Runner) -> tuple[Step, ...]:
+    """Where the engine itself picks another runner than one that refuses the case."""
+    choice = default_runner.choice(world)
+    if choice.runner in (None, runner):
+        return ()
+    return tuple(replace(step, role=f"runner {choice.runner.value} is the default") for step in choice.steps)
 
 
 def turned_away(world: World, runner: Runner) -> Told | None:
@@ -127,10 +153,14 @@ def turned_away(world: World, runner: Runner) -> Told | None:
     if (refused := runners.unsupported(world, runner)) is not None:
         return refused
     admission = runners.admission(world, runner)
-    if admission.place is None or not any("sliding" in reason for reason in admission.reasons):
+    if admission.windows_unknown is not None:
+        why = f"whether runner {runner.value} takes it: {admission.windows_unknown}"
+        return Told(outcome=NotKnown(why))
+    mixed = admission.windows
+    if mixed is None:
         return None
-    step = Step(admission.place, f"the config check of runner {runner.value} lists it")
-    return Told(outcome=Refused(admission.error or admission.reasons[0]), steps=(step,))
+    said = admission.error if admission.error and mixed.text in admission.error else mixed.text
+    return Told(outcome=Refused(said), steps=runners.listed(mixed, runner))
 
 
 def _windows(world: World, runner: Runner, follow: frozenset[str]) -> _Windows:
@@ -150,9 +180,27 @@ def _windows(world: World, runner: Runner, follow: frozenset[str]) -> _Windows:
     missing = find_unknown(values)
     places = dict.fromkeys(built.place for built in draft.built)
     steps = (*reads, *(Step(place, "the draft layer's attention is made") for place in places))
+    if len(set(values)) > 1:
+        steps += tuple(_sorting(draft))
     if missing is not None:
         return _Windows(NotKnown(f"the window of a draft layer: {missing}"), steps, missing)
     return _Windows(Known(values), steps)
+
+
+def _sorting(draft: Draft) -> Iterator[Step]:
+    """What the draft model tells a runner that sorts its layers by KV-cache group."""
+    proposer = drafter.drafter(draft.session)
+    if not isinstance(proposer, Instance) or proposer.cls is None or not isinstance(draft.model, Instance):
+        return
+    interp = draft.session.interp
+    sorts = classes.class_attribute(interp, proposer.cls, drafter.SET_GROUPS)
+    asked = interp.local_bindings(sorts).calls if isinstance(sorts, FunctionValue) else ()
+    for call in asked:
+        callee = child(call, "function")
+        if text(callee).startswith("self.model.") and draft.model.cls is not None:
+            told = classes.class_attribute(interp, draft.model.cls, text(child(callee, "attribute")))
+            if isinstance(told, FunctionValue):
+                yield Step(told.module.place(told.node), "tells the runner of each layer, group by group")
 
 
 def window_reads(session: Session) -> Iterator[Event]:

@@ -24,6 +24,8 @@ SECOND_PACKAGE = "vllm/v1/worker/gpu/"
 RUNNER = "model_runner"
 PROPOSE = "propose"
 RUNS = "execute_model"
+SET_GROUPS = "set_attn"
+"""V2: the method that tells a drafter which KV-cache groups there are."""
 MODEL_LENGTH = 32768
 """A context length, which a deployment always has; no answer depends on which."""
 

@@ -7,6 +7,7 @@ from investigator.code.program import Program
 from investigator.engines.interface import RunnerChoice, Told
 from investigator.engines.vllm import (
     causality,
+    default_runner,
     draft_keys,
     draft_layers,
     head_sharing,
@@ -14,7 +15,6 @@ from investigator.engines.vllm import (
     prefix_cache,
     retention,
     rope,
-    runners,
     silent_default,
     target_layers,
 )
@@ -77,7 +77,7 @@ class VllmEngine:
 
     def default_runner(self) -> RunnerChoice:
         """Which runner this case uses when nobody sets anything."""
-        return runners.choice(self._world)
+        return default_runner.choice(self._world)
 
     def questions(self) -> Sequence[tuple[str, Runner | None]]:
         """Every (contract, runner) pair that can be asked."""

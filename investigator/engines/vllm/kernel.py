@@ -3,8 +3,8 @@
 A decoder's window is ``(w - 1, 0)``: it ends at the query. From 0.24 FlashAttention makes it reach
 as far ahead as back where the metadata say that the pass is not causal, so a window alone does not
 keep a query from the block's later tokens. What the kernel is handed is worked out on demand: for
-one layer, and for metadata that are not causal. DFlash needs attention that is not causal, and
-FlashAttention is the backend that has it in every release.
+one layer, and for metadata that are not causal, with what else their builder puts in. DFlash needs
+attention that is not causal, and FlashAttention is the backend that has it in every release.
 """
 
 from collections.abc import Iterator
@@ -12,14 +12,20 @@ from collections.abc import Iterator
 from tree_sitter import Node
 
 from investigator.code import classes, lazy
-from investigator.code.syntax import Place, descendants, text
+from investigator.code.interpreter import Interpreter
+from investigator.code.syntax import Place, descendants, named, text
 from investigator.code.syntax import field as child
-from investigator.code.values import FunctionValue, Instance, Unknown, Value, find_unknown
+from investigator.code.values import ClassValue, FunctionValue, Instance, Unknown, Value, find_unknown
+from investigator.engines.finding import calls
 from investigator.engines.vllm.world import Session
 
 IMPLEMENTATION = "FlashAttentionImpl"
 BACKEND = "vllm/v1/attention/backends/flash_attn.py"
+METADATA = "FlashAttentionMetadata"
+BUILDER = "FlashAttentionMetadataBuilder"
+COMMON = "CommonAttentionMetadata"
 FORWARD = "forward"
+BUILD = "build"
 WINDOW = "window_size"
 PAGED = "block_table"
 """Only a call that is given one reads the KV cache; encoders have calls of their own."""
@@ -39,9 +45,7 @@ def reaches_ahead(session: Session, layer: Instance, window: Value) -> tuple[Val
     impl = lazy.instance(interp, cls, lazy.bound(interp, cls, (), given), label="attention")
     handed = {
         "layer": layer,
-        "attn_metadata": Instance(
-            None, {"causal": False, "use_cascade": False}, complete=False, label="attention metadata"
-        ),
+        "attn_metadata": _metadata(session, window),
     }
 
     def supply(name: str, annotation: str) -> Value:  # noqa: ARG001
@@ -71,6 +75,41 @@ def _windows(forward: FunctionValue) -> Iterator[Node]:
         }
         if WINDOW in names and PAGED in names:
             yield names[WINDOW]
+
+
+def _metadata(session: Session, window: Value) -> Instance:
+    """Metadata that are not causal, of a group of layers with a window, as the backend builds them."""
+    interp = session.interp
+    cls, builder = session.class_named(METADATA, BACKEND), session.class_named(BUILDER, BACKEND)
+    made = Instance(None, {"causal": False, "use_cascade": False}, complete=False, label="attention metadata")
+
+    def field(name: str) -> Value:
+        value = _built(interp, builder, window, name) if builder is not None else NotImplemented
+        if value is NotImplemented and cls is not None:
+            return classes.class_attribute(interp, cls, name)
+        return value
+
+    made.made_by = field
+    return made
+
+
+def _built(interp: Interpreter, builder: ClassValue, window: Value, name: str) -> Value:
+    """What the builder passes for a field of the metadata; NotImplemented where it passes nothing."""
+    build = classes.class_attribute(interp, builder, BUILD)
+    if not isinstance(build, FunctionValue):
+        return NotImplemented
+    spec = Instance(None, {"sliding_window": window}, complete=False, label=None)
+    common = Instance(None, {"causal": False}, complete=False, label=None)
+    receiver = Instance(builder, {"kv_cache_spec": spec}, complete=False, label=None)
+
+    def supply(parameter: str, annotation: str) -> Value:  # noqa: ARG001
+        return common if COMMON in annotation else NotImplemented
+
+    for call in calls(build, METADATA):
+        for argument in named(child(call, "arguments")):
+            if argument.type == "keyword_argument" and text(child(argument, "name")) == name:
+                return lazy.value_at(interp, build, child(argument, "value"), receiver, supply)
+    return NotImplemented
 
 
 def _ahead(window: Value) -> Value:

@@ -1,13 +1,14 @@
 """Finding things in vLLM by the role they play. Paths are hints: they save reading, no more."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from tree_sitter import Node
 
 from investigator.code import classes
 from investigator.code.interpreter import Interpreter
 from investigator.code.program import Module
-from investigator.code.syntax import descendants, field, named, string_value
+from investigator.code.syntax import Place, descendants, field, named, string_value
 from investigator.code.values import ClassValue, Unknown, Value
 from investigator.engines.finding import calls, class_named, functions, methods
 
@@ -101,24 +102,43 @@ HINTS = (
 """Files that a run on any of the known releases reads; brought near in one go."""
 
 
+@dataclass(frozen=True)
+class Entry:
+    """What the registry says about one architecture: a module's name and a class's, and where."""
+
+    module: str
+    cls: str
+    place: Place
+
+
 def registered(interp: Interpreter, architecture: str) -> ClassValue | None:
     """The model class that the registry gives for an architecture's name."""
     for module in interp.program.mentioning([f'"{architecture}"', "_MODELS"], [REGISTRY]):
-        where = interp.program.derived(module, "registry", _registry).get(architecture)
-        if where is not None:
-            cls = _model_class(interp, module, *where)
+        entry = interp.program.derived(module, "registry", _registry).get(architecture)
+        if entry is not None:
+            cls = _model_class(interp, module, entry.module, entry.cls)
             if cls is not None:
                 return cls
     return None
 
 
-def _registry(module: Module) -> dict[str, tuple[str, str]]:
-    """Architecture -> (module, class), from the dict literals of a registry's file."""
-    found: dict[str, tuple[str, str]] = {}
+def draft_registry(interp: Interpreter, method: str) -> dict[str, Entry]:
+    """The registry's draft models of a speculative method, which their names begin with."""
+    found: dict[str, Entry] = {}
+    for module in interp.program.mentioning(["_MODELS", "DraftModel"], [REGISTRY]):
+        for name, entry in interp.program.derived(module, "registry", _registry).items():
+            if method in name.lower():
+                found.setdefault(name, entry)
+    return found
+
+
+def _registry(module: Module) -> dict[str, Entry]:
+    """Architecture -> entry, from the dict literals of a registry's file."""
+    found: dict[str, Entry] = {}
     for pair in descendants(module.file.root, "pair"):
         name, where = string_value(field(pair, "key")), _module_and_class(field(pair, "value"))
         if name is not None and where is not None:
-            found.setdefault(name, where)
+            found.setdefault(name, Entry(*where, module.place(pair)))
     return found
 
 
@@ -153,9 +173,11 @@ def architecture_flag(interp: Interpreter, architectures: Sequence[str], flag: s
 
 __all__ = [
     "HINTS",
+    "Entry",
     "architecture_flag",
     "calls",
     "class_named",
+    "draft_registry",
     "functions",
     "methods",
     "registered",

@@ -1,108 +1,67 @@
-"""Which model runner a case uses, and whether a runner takes the method at all."""
+"""Whether a model runner takes a case at all, by the checks that the engine's config runs."""
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tree_sitter import Node
 
 from investigator.code import classes, lazy
-from investigator.code.interpreter import Frame
 from investigator.code.local_bindings import parameters_of
+from investigator.code.program import Module
 from investigator.code.syntax import Place, descendants, enclosing, field, text
-from investigator.code.trace import Event, Happening
+from investigator.code.trace import Happening
 from investigator.code.values import (
     BudgetSpent,
-    ClassValue,
-    ExceptionValue,
     FunctionValue,
     Raised,
-    find_unknown,
 )
-from investigator.engines.interface import RunnerChoice, Step, Told
+from investigator.engines.interface import Step, Told
+from investigator.engines.vllm import roles
 from investigator.engines.vllm.refusal import is_deliberate
-from investigator.engines.vllm.world import RUNNER_VARIABLE, Session, World
-from investigator.model import NotKnown, Runner, Unsupported
+from investigator.engines.vllm.world import Session, World
+from investigator.model import Json, NotKnown, Runner, Unsupported
 
-WORKER = "vllm/v1/worker/gpu_worker.py"
-FLAG = "use_v2_model_runner"
+
+@dataclass(frozen=True)
+class Reason:
+    """One thing that a runner's config check does not support, and the places that list it: the
+    condition and the line under it."""
+
+    text: str
+    places: tuple[Place, ...] = ()
+
+    @property
+    def about_windows(self) -> bool:
+        """Whether only a drafter whose layers attend differently is meant."""
+        return "sliding" in self.text
 
 
 @dataclass(frozen=True)
 class Admission:
     """Whether the config's checks let a case through on a runner.
 
-    ``reasons``: what the check lists as not supported; empty when it lets the case through.
-    ``unknown``: why it could not be decided.
+    ``reasons``: what the check surely lists as not supported; empty when it lets the case through.
+    ``unknown``: why it could not be decided; ``windows_unknown``: why it could not be decided for a
+    drafter whose layers may attend differently.
     """
 
-    reasons: tuple[str, ...] = ()
+    reasons: tuple[Reason, ...] = ()
     error: str | None = None
-    place: Place | None = None
     unknown: str | None = None
+    windows_unknown: str | None = None
 
-    def method_refused(self, method: str) -> str | None:
-        """The listed reason that names the speculative method, if any."""
-        return next((reason for reason in self.reasons if re.search(rf"['\"]{method}['\"]", reason)), None)
+    def turning_away(self, method: str) -> Reason | None:
+        """The reason for which the runner does not take this drafter at all, however its layers
+        attend: the one that names its method, else the first."""
+        named = (r for r in self.reasons if re.search(rf"['\"]{method}['\"]", r.text))
+        others = (r for r in self.reasons if not r.about_windows)
+        return next(named, None) or next(others, None)
 
-
-def choice(world: World) -> RunnerChoice:
-    """Which runner this case uses by default: the worker's own flag, followed to its value."""
-    session = world.start()
-    interp = session.interp
-    worker = session.class_named("Worker", WORKER)
-    if worker is None:
-        return RunnerChoice(runner=None, why="no class Worker that picks a model runner was found")
-    made = lazy.instance(interp, worker, session.supply)
-    try:
-        value = interp.attribute_or_missing(_frame(session, worker), worker.node, made, FLAG)
-    except (Raised, BudgetSpent) as error:
-        return RunnerChoice(runner=None, why=f"the runner's choice could not be followed: {error}")
-    steps = _choice_steps(session)
-    if value is NotImplemented:
-        return RunnerChoice(runner=Runner.V1, why=f"{worker.name} knows one runner only", steps=steps)
-    truth = interp.truth(value)
-    if truth is None:
-        return RunnerChoice(runner=None, why=f"not decided: {find_unknown(value)}", steps=steps)
-    runner = Runner.V2 if truth else Runner.V1
-    return RunnerChoice(runner=runner, why=_why(session), steps=steps)
-
-
-def _frame(session: Session, cls: ClassValue) -> Frame:
-    return Frame(session.interp.globals_of(cls.module))
-
-
-def _choice_steps(session: Session) -> tuple[Step, ...]:
-    """The last return that decided: of the flag's property, else of the variable's default."""
-    trace = session.interp.trace
-    returned = trace.last(Happening.RETURN, lambda e: e.name.endswith(f".{FLAG}"))
-    if returned is not None:
-        return (Step(returned.place, f"{returned.name} is {returned.value}"),)
-    read = trace.last(Happening.RETURN, lambda e: "envs" in e.place.path)
-    steps = [Step(read.place, f"{RUNNER_VARIABLE} decides")] if read is not None else []
-    return tuple(steps)
-
-
-def _why(session: Session) -> str:
-    trace = session.interp.trace
-    if RUNNER_VARIABLE in session.interp.environment:
-        return f"{RUNNER_VARIABLE}={session.interp.environment[RUNNER_VARIABLE]} is set"
-    returned = trace.last(Happening.RETURN, lambda e: e.name.endswith(f".{FLAG}"))
-    if returned is None:
-        return f"{RUNNER_VARIABLE} is not set, and this is its default"
-    branches = [
-        event
-        for event in trace.of(Happening.BRANCH)
-        if event.stack[:-1] == returned.stack[:-1] and event.place.path == returned.place.path
-    ]
-    decisive = branches[-1] if branches else None
-    condition = f", since {_read_as(decisive)}" if decisive is not None else ""
-    return f"VllmConfig.{FLAG} picks it{condition}; {RUNNER_VARIABLE} overrides it"
-
-
-def _read_as(branch: Event) -> str:
-    """What a branch was taken for: its condition, and whether it held."""
-    condition = f"`{' '.join(branch.name.split())}`"
-    return f"{condition} holds" if branch.value is True else f"{condition} does not hold"
+    @property
+    def windows(self) -> Reason | None:
+        """The reason for which a mixed drafter is refused."""
+        return next((reason for reason in self.reasons if reason.about_windows), None)
 
 
 def admission(world: World, runner: Runner) -> Admission:
@@ -134,16 +93,14 @@ def _admission(world: World, runner: Runner) -> Admission:
         except Raised as raised:
             if runs is None or not is_deliberate(interp.program, raised):
                 return Admission(unknown=f"whether {check.qualified_name} ends in {raised}")
-            reasons = tuple(
-                event.value for event in interp.trace.of(Happening.APPEND) if isinstance(event.value, str)
-            )
-            place = _reason_place(session, world.checkpoint.method) or raised.stack[-1]
-            return Admission(reasons or (raised.error.message,), str(raised), place)
+            reasons = tuple(_reasons(session)) or (Reason(raised.error.message, (raised.stack[-1],)),)
+            return Admission(reasons, str(raised))
         except BudgetSpent as spent:
             return Admission(unknown=str(spent))
-        undecided = _undecided(session)
-        if undecided is not None:
-            return Admission(unknown=undecided)
+        maybe = _undecided(session)
+        if (others := [reason for reason in maybe if not reason.about_windows]) or maybe:
+            said = f"the check may list {', '.join(repr(reason.text) for reason in others or maybe)}"
+            return Admission(unknown=said if others else None, windows_unknown=said)
     return Admission()
 
 
@@ -152,32 +109,73 @@ def unsupported(world: World, runner: Runner) -> Told | None:
     found = admission(world, runner)
     if found.unknown is not None:
         return Told(outcome=NotKnown(f"whether runner {runner.value} takes it: {found.unknown}"))
-    refused = found.method_refused(world.checkpoint.method)
-    if refused is None or found.place is None:
+    refused = found.turning_away(world.checkpoint.method)
+    if refused is None:
+        return world.program.shared(
+            f"registered {world.identity}", lambda program: _unregistered(replace(world, program=program))
+        )
+    steps = listed(refused, runner)
+    return Told(outcome=Unsupported(f"runner {runner.value} does not take it: {refused.text}"), steps=steps)
+
+
+def _unregistered(world: World) -> Told | None:
+    """The answer where the engine has draft models of this method and this drafter's is none of them.
+
+    The engine's own config may put a word before an architecture's name: what ends like a
+    registered one may be it.
+    """
+    names = [name for name in _architectures(world) if isinstance(name, str)]
+    interp = world.start().interp
+    known = roles.draft_registry(interp, world.checkpoint.method)
+    if not names or not known or any(roles.registered(interp, name) is not None for name in names):
         return None
-    step = Step(found.place, f"the config check of runner {runner.value} lists the method")
-    return Told(outcome=Unsupported(f"runner {runner.value} does not take it: {refused}"), steps=(step,))
+    if any(one.endswith(name) for one in known for name in names):
+        return None
+    steps = (Step(next(iter(known.values())).place, "a draft model of this method that is registered"),)
+    return Told(outcome=Unsupported(f"the registry has no draft model {' or '.join(names)}"), steps=steps)
 
 
-def _undecided(session: Session) -> str | None:
-    """Why the check's outcome is open: a raise was left out and a listed reason is this method's."""
+def _architectures(world: World) -> Sequence[Json]:
+    named = world.checkpoint.draft.raw.get("architectures")
+    return named if isinstance(named, (list, tuple)) else ()
+
+
+def listed(reason: Reason, runner: Runner) -> tuple[Step, ...]:
+    """The evidence for one reason of a runner's config check."""
+    return tuple(
+        Step(place, f"the config check of runner {runner.value} lists it") for place in reason.places
+    )
+
+
+def _undecided(session: Session) -> list[Reason]:
+    """What the check may have listed, where a raise was left out under an undecided condition."""
     trace = session.interp.trace
-    assumed = list(trace.of(Happening.ASSUME))
-    named = [e for e in trace.of(Happening.APPEND) if isinstance(e.value, str)]
-    if not assumed or not named:
-        return None
-    error = assumed[-1].value
-    if not isinstance(error, ExceptionValue):
-        return "its config check may raise"
-    missing = next(filter(None, map(find_unknown, error.args)), None)
-    return f"its config check may raise {error.name}" + (f": {missing.reason}" if missing else "")
+    if next(trace.of(Happening.ASSUME), None) is None:
+        return []
+    return [Reason(e.value, (e.place,)) for e in trace.of(Happening.APPEND) if isinstance(e.value, str)]
 
 
-def _reason_place(session: Session, method: str) -> Place | None:
-    for event in session.interp.trace.of(Happening.APPEND):
-        if isinstance(event.value, str) and method in event.value:
-            return event.place
-    return None
+def _reasons(session: Session) -> Iterator[Reason]:
+    """What the check has listed, under conditions that were all decided."""
+    interp = session.interp
+    open_conditions = {event.place for event in interp.trace.of(Happening.FORK)}
+    for event in interp.trace.of(Happening.APPEND):
+        module = interp.program.module_at(event.place.path)
+        if not isinstance(event.value, str) or module is None:
+            continue
+        conditions = _conditions(module, event.place)
+        if not open_conditions.intersection(conditions):
+            yield Reason(event.value, (*conditions[:1], event.place))
+
+
+def _conditions(module: Module, place: Place) -> list[Place]:
+    """The conditions whose bodies hold a line, the nearest first."""
+    clauses = []
+    for clause in descendants(module.file.root, "if_statement", "elif_clause"):
+        body = field(clause, "consequence")
+        if body.start_point.row < place.line <= body.end_point.row + 1:
+            clauses.append(clause)
+    return [module.place(field(clause, "condition")) for clause in reversed(clauses)]
 
 
 def _runner_checks(check: FunctionValue) -> list[Node]:

@@ -62,9 +62,7 @@ def _answer(session: Session, function: FunctionValue, call: Node, supply: lazy.
     calls = list(_guesses(function, text(argument)))
     steps = [Step(function.module.place(node), "the guess is taken") for node in calls[:1]]
     if (missing := find_unknown(value)) is not None or not isinstance(value, (list, tuple)):
-        return Told(
-            outcome=NotKnown(f"the layers that are guessed: {missing or value!r}"), steps=tuple(steps)
-        )
+        return Told(outcome=NotKnown(f"the layers that are guessed: {missing or value}"), steps=tuple(steps))
     level = "none"
     for node in calls:
         block = enclosing(node, "block")

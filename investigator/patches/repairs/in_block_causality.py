@@ -4,7 +4,8 @@ A drafter may say it for all its layers: ``is_causal`` at the top of its config,
 ``dflash_config.causal``; the first one wins. Where the engine asks neither, or only the second,
 the repair lets it ask. Where a drafter says nothing, its windowed layers are causal and its full
 ones are not; an engine with one metadata object for all of them would need more than a local
-change, while FlashAttention does it by the window alone.
+change. FlashAttention does it by the window alone, in releases that do not widen a window where the
+metadata say non-causal.
 """
 
 from collections.abc import Iterator
@@ -56,8 +57,9 @@ def edit(program: Program, fault: Fault) -> Edits:
         raise Unfit(
             "one attention metadata object serves every layer of the draft pass, and this drafter "
             "needs some of its layers causal and some not",
-            "take the patch for layer-types and serve with FlashAttention: the window that it gives a "
-            "decoder layer ends at the query, so a windowed layer sees no later token of the block",
+            "take the patch for layer-types and serve with FlashAttention: up to vLLM 0.23 the window "
+            "that it gives a decoder layer ends at the query, so a windowed layer sees no later token of "
+            "the block",
         )
     if said is False and any(window is not None for window in fault.checkpoint.windows or ()):
         raise Unfit("windowed layers that see the whole block need an attention window to both sides")

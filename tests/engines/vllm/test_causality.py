@@ -212,6 +212,25 @@ HELPER = """
 def widened(window, causal):
     return (window[0], window[0]) if window[0] >= 0 and window[1] == 0 and causal is False else window
 """
+IN_THE_METADATA = """\
+        window = attn_metadata.window if attn_metadata.window is not None else self.sliding_window
+"""
+BUILDER = """
+
+
+class FlashAttentionMetadata:
+    causal: bool = True
+    window: tuple | None = None
+
+
+class FlashAttentionMetadataBuilder:
+    def build(self, common_attn_metadata: "CommonAttentionMetadata"):
+        own = getattr(self.kv_cache_spec, "sliding_window", None)
+        base = (-1, -1) if own is None else (own - 1, 0)
+        return FlashAttentionMetadata(
+            causal=common_attn_metadata.causal, window=widened(base, common_attn_metadata.causal)
+        )
+"""
 MARKED = WIDENED.replace("causal is False):", 'causal is False) and not getattr(layer, "ends_here", False):')
 
 
@@ -222,7 +241,9 @@ def with_kernel(files: dict[str, str], handed: str, more: str = "") -> dict[str,
 
 
 @pytest.mark.parametrize(
-    ("handed", "more"), [(WIDENED, ""), (BY_A_HELPER, HELPER)], ids=["in place", "by a helper"]
+    ("handed", "more"),
+    [(WIDENED, ""), (BY_A_HELPER, HELPER), (IN_THE_METADATA, HELPER + BUILDER)],
+    ids=["in place", "by a helper", "while the metadata are built"],
 )
 @pytest.mark.parametrize("runner", list(Runner))
 def test_a_window_that_is_widened_keeps_nobody_from_the_block(runner: Runner, handed: str, more: str) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from investigator.checkpoint import Checkpoint
 from investigator.engines.interface import RunnerChoice
-from investigator.engines.vllm import runners
+from investigator.engines.vllm import draft_layers, runners
 from investigator.model import NotKnown, Runner, Unsupported
 from tests.support import mini_vllm as mini
 from tests.support.miniature_vllm import all_full, checkpoint
@@ -47,9 +47,15 @@ def test_why_names_the_condition_that_decided() -> None:
     found = choice(choice="v2-for-mixed")
 
     assert VARIABLE in found.why
+    assert "gives v2 because `" in found.why
     assert "overrides it" in found.why
     [step] = found.steps
     assert step.place.path == mini.CONFIG_FILE
+    assert step.place.end_line == step.place.line + 1  # the condition, and the return under it
+
+
+def test_why_says_which_condition_did_not_hold() -> None:
+    assert "gives v1 because not `" in choice(all_full(), choice="v2-for-mixed").why
 
 
 @pytest.mark.parametrize(("value", "runner"), [("0", Runner.V1), ("1", Runner.V2)])
@@ -104,7 +110,7 @@ def test_each_runner_runs_its_own_check() -> None:
     assert admission(Runner.V1, check="both") == runners.Admission()
     assert admission(Runner.V2, check="first-refuses-mixed") == runners.Admission()
     refused = admission(Runner.V1, check="first-refuses-mixed")
-    assert refused.reasons == ("a drafter with sliding and full attention",)
+    assert [reason.text for reason in refused.reasons] == ["a drafter with sliding and full attention"]
     assert refused.error == (
         "ValueError: the first runner does not support a drafter with sliding and full attention"
     )
@@ -142,3 +148,71 @@ def test_a_check_that_breaks_off_is_no_refusal() -> None:
 
     assert told is not None
     assert isinstance(told.outcome, NotKnown)
+
+
+def test_a_drafter_that_is_listed_for_what_it_is_is_not_supported() -> None:
+    """Whatever its layers are: the runner stops before it makes any of them."""
+    found = admission(Runner.V1, check="first-refuses-heads")
+    world = mini.engine(mini.tree(check="first-refuses-heads"))._world
+
+    assert [reason.text for reason in found.reasons] == [
+        "a drafter with sliding and full attention",
+        "drafters with a head",
+    ]
+    told = runners.unsupported(world, Runner.V1)
+    assert told is not None
+    assert told.outcome == Unsupported("runner v1 does not take it: drafters with a head")
+    assert len({step.place for step in told.steps}) == 2  # the condition, and what it lists
+    assert runners.unsupported(world, Runner.V2) is None
+
+
+def test_what_is_open_about_windows_leaves_the_rest_alone() -> None:
+    files = mini.texts(check="first-refuses-mixed")
+    text = files[mini.CONFIG_FILE].replace("if len(set(kinds)) > 1:", "if probe.mixed(kinds):")
+    files[mini.CONFIG_FILE] = "import probe\n" + text
+    world = mini.engine(mini.tree_of(files))._world
+
+    assert runners.unsupported(world, Runner.V1) is None
+    stopped = draft_layers.turned_away(world, Runner.V1)
+    assert stopped is not None
+    assert stopped.outcome == NotKnown(
+        "whether runner v1 takes it: the check may list 'a drafter with sliding and full attention'"
+    )
+
+
+def test_what_is_open_about_anything_else_leaves_everything_open() -> None:
+    files = mini.texts(check="first-refuses-heads")
+    text = files[mini.CONFIG_FILE].replace('if "DFlashDraftModel" in', "if probe.heads() and")
+    files[mini.CONFIG_FILE] = "import probe\n" + text.replace("if len(set(kinds)) > 1:", "if False:")
+
+    told = runners.unsupported(mini.engine(mini.tree_of(files))._world, Runner.V1)
+
+    assert told is not None
+    assert told.outcome == NotKnown("whether runner v1 takes it: the check may list 'drafters with a head'")
+
+
+# -- what the registry knows -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("runner", Runner)
+def test_a_drafter_that_is_not_registered_beside_one_that_is(runner: Runner) -> None:
+    world = mini.engine(mini.tree(), checkpoint(architectures=["DFlash2DraftModel"]))._world
+
+    told = runners.unsupported(world, runner)
+
+    assert told is not None
+    assert told.outcome == Unsupported("the registry has no draft model DFlash2DraftModel")
+    assert [step.role for step in told.steps] == ["a draft model of this method that is registered"]
+
+
+def test_an_architecture_that_the_engine_may_rename_is_left_open() -> None:
+    """A config of the engine's own may write ``DFlash`` before the name."""
+    world = mini.engine(mini.tree(), checkpoint(architectures=["DraftModel"]))._world
+
+    assert runners.unsupported(world, Runner.V1) is None
+
+
+def test_without_a_registry_nothing_is_said_about_it() -> None:
+    files = {path: text for path, text in mini.texts().items() if not path.endswith("registry.py")}
+
+    assert runners.unsupported(mini.engine(mini.tree_of(files))._world, Runner.V1) is None
