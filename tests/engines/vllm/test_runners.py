@@ -47,7 +47,7 @@ def test_why_names_the_condition_that_decided() -> None:
     found = choice(choice="v2-for-mixed")
 
     assert VARIABLE in found.why
-    assert "gives v2 because `" in found.why
+    assert "since `len(set(kinds)) > 1` holds" in found.why
     assert "overrides it" in found.why
     [step] = found.steps
     assert step.place.path == mini.CONFIG_FILE
@@ -55,7 +55,7 @@ def test_why_names_the_condition_that_decided() -> None:
 
 
 def test_why_says_which_condition_did_not_hold() -> None:
-    assert "gives v1 because not `" in choice(all_full(), choice="v2-for-mixed").why
+    assert "since `len(set(kinds)) > 1` does not hold" in choice(all_full(), choice="v2-for-mixed").why
 
 
 @pytest.mark.parametrize(("value", "runner"), [("0", Runner.V1), ("1", Runner.V2)])
