@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 import investigator
 from investigator.case import Case
-from investigator.events import Event, EventKind, EventSink, ignore
 from investigator.errors import InvestigateError
+from investigator.events import Event, EventKind, EventSink, ignore
 from investigator.evidence_check import check_evidence
 from investigator.model import (
     Answer,
