@@ -268,7 +268,7 @@ def _check_operand(
     """``set |= [1]`` is an error, although ``set.update([1])`` is none."""
     accepted: dict[type[Any], tuple[type[Any], ...]] = {
         set: (set, frozenset, View),
-        dict: (dict, list, tuple),
+        dict: (str, list, tuple, dict),
     }
     wanted = accepted.get(type_of(before))
     plain = (int, float, str, list, tuple, dict, type(None))

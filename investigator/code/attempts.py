@@ -101,8 +101,11 @@ def run_assert(interp: Interpreter, frame: Frame, node: Node) -> Signal:
     truth = interp.truth(value)
 
     def fails() -> Signal:
-        message = render(interp, frame, parts[1]) if len(parts) > 1 else text(parts[0])
-        raise interp.fail("AssertionError", message, frame, node)
+        if len(parts) == 1:
+            raise interp.fail("AssertionError", text(parts[0]), frame, node, ())
+        said = interp.evaluate(frame, parts[1])
+        message = said if isinstance(said, str) else render(interp, frame, parts[1])
+        raise interp.fail("AssertionError", message, frame, node, (said,))
 
     if truth is None:
         return fork(interp, frame, node, [fails, lambda: None], interp.why(value, frame, node))
@@ -409,6 +412,13 @@ def _suppressed(interp: Interpreter, frame: Frame, expression: Node) -> Value:
     return tuple(interp.evaluate(frame, part) for part in named(child(expression, "arguments")))
 
 
+def _class_of(error: ExceptionValue, unknown: Unknown) -> Value:
+    """``type(error)``; known not to be None where it is not known."""
+    if error.cls is not None or is_exception_name(error.name):
+        return error.cls or Builtin(error.name)
+    return Unknown(unknown.reason, unknown.place, truth=True)
+
+
 def _enter(
     interp: Interpreter, frame: Frame, node: Node, context: Value
 ) -> tuple[Value, list[Handler], Callable[[], Signal] | None]:
@@ -426,7 +436,8 @@ def _enter(
     function = leave
 
     def after_raise(error: Raised) -> Signal:
-        answer = interp.call(frame, node, function, (context, unknown, error.error, unknown), {})
+        kind = unknown if isinstance(error, Doubted) else _class_of(error.error, unknown)
+        answer = interp.call(frame, node, function, (context, kind, error.error, unknown), {})
         truth = interp.truth(answer)
 
         def again() -> Signal:

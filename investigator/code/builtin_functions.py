@@ -15,6 +15,7 @@ from tree_sitter import Node
 from investigator.code import classes, effects, enums
 from investigator.code.assignment import delete_attribute
 from investigator.code.builtin_methods import call_named
+from investigator.code.dataclass_fields import as_tuple
 from investigator.code.equality import is_plain
 from investigator.code.exceptions import is_exception_name, is_subclass_of_builtin, message_of, text_of
 from investigator.code.frames import Frame
@@ -208,6 +209,8 @@ def _delattr(this: _Call) -> Value:
 
 def _vars(this: _Call) -> Value:
     owner = this.args[0]
+    if isinstance(owner, _VALUES):
+        raise this.fail("TypeError", "vars() argument must have __dict__ attribute")
     return this.interp.attribute(this.frame, this.node, owner, "__dict__")
 
 
@@ -340,6 +343,8 @@ def _is_below(this: _Call, candidate: Value, kind: Value) -> bool | None:
         return (
             None if classes.has_external_base(this.interp, candidate) or isinstance(kind, External) else False
         )
+    if isinstance(candidate, Builtin) and isinstance(kind, ClassValue):
+        return None if classes.has_metaclass(this.interp, kind) else False
     if isinstance(candidate, Builtin) and isinstance(kind, Builtin):
         one, two = getattr(builtins, candidate.name, None), getattr(builtins, kind.name, None)
         return issubclass(one, two) if isinstance(one, type) and isinstance(two, type) else None
@@ -452,7 +457,7 @@ def shown_text(interp: Interpreter, frame: Frame, node: Node, value: Value) -> s
     if isinstance(value, _PLAIN) or (is_plain(value) and not _has_members_or_unordered(value)):
         return _host_text(interp, frame, node, value)
     if isinstance(value, ExceptionValue):
-        return text_of(value)
+        return _text_of_exception(interp, value)
     if isinstance(value, Instance) and value.cls is not None:
         for name in ("__str__", "__repr__"):
             method = classes.class_attribute(interp, value.cls, name)
@@ -462,6 +467,17 @@ def shown_text(interp: Interpreter, frame: Frame, node: Node, value: Value) -> s
         if enums.is_enum(interp, value.cls):
             return f"{value.cls.name}.{value.attributes['name']}"
     return None
+
+
+def _text_of_exception(interp: Interpreter, error: ExceptionValue) -> str | None:
+    if error.cls is None:
+        return text_of(error.name, error.args)
+    own = ("__init__", "__new__", "__str__", "__repr__")
+    if any(classes.class_attribute(interp, error.cls, name) is not NotImplemented for name in own):
+        return None
+    kinds = [base.name for base in classes.mro(interp, error.cls) if isinstance(base, Builtin)]
+    texts = {text_of(kind, error.args) for kind in kinds}
+    return texts.pop() if len(texts) == 1 else None
 
 
 def _host_text(interp: Interpreter, frame: Frame, node: Node, value: Value) -> str:
@@ -548,6 +564,7 @@ def _len(this: _Call) -> Value:
     value = this.args[0]
     if isinstance(value, OneOf):
         return this.over(value, lambda v: _len(_with_args(this, v)))
+    value = as_tuple(this.interp, value)
     if isinstance(value, dict):
         value = View(value, "keys")
     if isinstance(value, View):

@@ -34,6 +34,7 @@ from investigator.code.values import (
     NativeMethod,
     OneOf,
     Partial,
+    Raised,
     Super,
     TracedDict,
     TracedList,
@@ -307,6 +308,8 @@ def _dict_method(call: _Arguments, owner: dict[Any, Any]) -> Value:
         return _update(call, owner)
     call.between(1, 2)
     key = call.args[0]
+    if name == "pop" and not owner and len(call.args) == 2:
+        return call.args[1]  # Python does not even look at the key
     if isinstance(key, OneOf):
 
         def with_key(option: Value) -> Value:
@@ -331,9 +334,9 @@ def _under_key(call: _Arguments, owner: dict[Any, Any], key: Value) -> Value:
     if not surely_there:
         rest = without_absent(value)
         if default is _MISSING:
-            interp.doubts += 1
             if rest is ABSENT:
-                raise call.fail("KeyError", repr(key))
+                raise interp.missing_key(key, call.frame, call.node)
+            interp.doubts += 1
             value = rest
         else:
             because = value.reason if isinstance(value, OneOf) else value
@@ -503,7 +506,11 @@ def _search(call: _Arguments, items: list[Value]) -> Value:
 def _sort(call: _Arguments, owner: list[Any]) -> Value:
     call.between(0, 0)
     interp = call.interp
-    made = sorted_items(interp, call.frame, call.node, list(owner), call.kwargs)
+    try:
+        made = sorted_items(interp, call.frame, call.node, list(owner), call.kwargs)
+    except Raised as error:
+        effects.loosen(interp, owner, call.unknown(f"a sort that ended in {error.error.name}"))
+        raise
     if isinstance(made, Unknown):
         effects.loosen(interp, owner, made)
     else:
@@ -567,7 +574,7 @@ def _change_set(call: _Arguments, owner: set[Any]) -> Value:
         owner.remove(item)
     elif name == "remove":
         if not any(map(is_spread, owner)):
-            raise call.fail("KeyError", repr(item))
+            raise interp.missing_key(item, call.frame, call.node)
         interp.doubts += 1
     return None
 

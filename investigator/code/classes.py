@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tree_sitter import Node
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from investigator.code.interpreter import Interpreter
 
 _HARMLESS = ("typing.", "abc.", "enum.", "collections.abc.", "typing_extensions.")
+_WITHOUT_METHODS = ("abc.ABC", "typing.Generic", "typing.Protocol", "typing_extensions.Protocol")
 _MADE_BY_OBJECT = frozenset(["__init__", "__setattr__", "__init_subclass__", "__post_init__", "__enter__"])
 
 
@@ -110,13 +112,34 @@ def makes_plain_objects(maker: Value) -> bool:
     return bool(returned) and all(len(parts) == 1 and text(parts[0]) in made for parts in returned)
 
 
-def has_external_base(interp: Interpreter, cls: ClassValue) -> bool:
-    """Whether some base lies outside the tree (``torch.nn.Module``) or is unknown."""
-    return any(
-        not isinstance(base, (ClassValue, Builtin))
-        and not (isinstance(base, External) and base.dotted.startswith(_HARMLESS))
+def is_no_mapping(interp: Interpreter, value: Value) -> bool:
+    """Whether the value surely cannot be unpacked with ``**``."""
+    if isinstance(value, Instance) and value.cls is not None:
+        return surely_lacks(interp, value.cls, "keys", "__getattr__")
+    return isinstance(value, (int, float, str, list, tuple, set, frozenset, type(None)))
+
+
+def has_metaclass(interp: Interpreter, cls: ClassValue) -> bool:
+    """Whether the class itself, as an object, may behave in its own way."""
+    return not surely_lacks(interp, cls) or any(
+        isinstance(base, ClassValue) and b"metaclass" in (_listed_bases(base) or b"")
         for base in mro(interp, cls)
     )
+
+
+def _listed_bases(cls: ClassValue) -> bytes | None:
+    listed = cls.node.child_by_field_name("superclasses")
+    return listed.text if listed is not None else None
+
+
+def has_external_base(interp: Interpreter, cls: ClassValue) -> bool:
+    """Whether some base lies outside the tree (``torch.nn.Module``) or is unknown."""
+    return any(_is_outside(base) and not isinstance(base, Builtin) for base in mro(interp, cls))
+
+
+def _is_outside(base: Value) -> bool:
+    harmless = isinstance(base, External) and base.dotted.startswith(_HARMLESS)
+    return not isinstance(base, ClassValue) and not harmless
 
 
 def is_exception(interp: Interpreter, cls: ClassValue) -> bool:
@@ -165,16 +188,18 @@ def class_scope(interp: Interpreter, cls: ClassValue, wanting: str) -> Scope:
 def own_attribute(interp: Interpreter, cls: ClassValue, name: str) -> Value:
     """What the class's own body binds the name to, or the program has set it to since;
     NotImplemented when neither."""
+    value = _own_or_absent(interp, cls, name)
+    return NotImplemented if value is ABSENT else without_absent(value)
+
+
+def _own_or_absent(interp: Interpreter, cls: ClassValue, name: str) -> Value:
+    """The same with ABSENT, or ABSENT among the options, where the class has or may have none."""
     assigned = cls.assigned.get(name, ABSENT)
     if not may_be_absent(assigned):
         return assigned
     value = _body_attribute(interp, cls, name)
-    if assigned is ABSENT:
-        return value
-    rest = without_absent(assigned)
-    if value is NotImplemented or not isinstance(assigned, OneOf):
-        return rest
-    return join_values(rest, value, assigned.reason)
+    value = ABSENT if value is NotImplemented else value
+    return value if assigned is ABSENT else join_values(without_absent(assigned), value, assigned.reason)
 
 
 def _body_attribute(interp: Interpreter, cls: ClassValue, name: str) -> Value:
@@ -203,12 +228,33 @@ def _body_attribute(interp: Interpreter, cls: ClassValue, name: str) -> Value:
 
 def class_attribute(interp: Interpreter, cls: ClassValue, name: str) -> Value:
     """The attribute as found along the resolution order, unbound; NotImplemented when nowhere."""
+    return _first_along(interp, mro(interp, cls), name)
+
+
+def _first_along(interp: Interpreter, order: Sequence[Value], name: str) -> Value:
+    """What the first class that has the attribute gives; a join where the first may not have it."""
+    found: Value = ABSENT
+    for base in order:
+        if not isinstance(base, ClassValue):
+            continue
+        value = _own_or_absent(interp, base, name)
+        if isinstance(found, OneOf):
+            value = join_values(without_absent(found), value, found.reason)
+        found = value
+        if not may_be_absent(found):
+            return found
+    return NotImplemented if found is ABSENT else without_absent(found)
+
+
+def surely_lacks(interp: Interpreter, cls: ClassValue, *names: str) -> bool:
+    """Whether objects of the class have none of these special methods: no base is one of Python's
+    own containers, or a class from outside the tree that may have them."""
     for base in mro(interp, cls):
-        if isinstance(base, ClassValue):
-            value = own_attribute(interp, base, name)
-            if value is not NotImplemented:
-                return value
-    return NotImplemented
+        if isinstance(base, External) and base.dotted in _WITHOUT_METHODS:
+            continue
+        if not isinstance(base, ClassValue):
+            return False
+    return all(class_attribute(interp, cls, name) is NotImplemented for name in names)
 
 
 def attribute_of_class(interp: Interpreter, cls: ClassValue, name: str) -> Value:
@@ -285,16 +331,11 @@ def super_attribute(interp: Interpreter, owner: Super, name: str) -> Value:
     receiver = owner.receiver
     cls = receiver.cls if isinstance(receiver, Instance) else receiver
     order = mro(interp, cls if isinstance(cls, ClassValue) else owner.owner)
-    after, outside = False, False
-    for base in order:
-        if after and isinstance(base, ClassValue):
-            value = own_attribute(interp, base, name)
-            if value is not NotImplemented:
-                return _bound_to_super(interp, receiver, value)
-        elif after and not (isinstance(base, External) and base.dotted.startswith(_HARMLESS)):
-            outside = True
-        after = after or base is owner.owner
-    if outside or not after:
+    after = order[order.index(owner.owner) + 1 :] if owner.owner in order else ()
+    value = _first_along(interp, after, name)
+    if value is not NotImplemented:
+        return _bound_to_super(interp, receiver, value)
+    if owner.owner not in order or any(map(_is_outside, after)):
         return Unknown(f"super().{name} lies outside the tree")
     return NativeMethod(owner, name) if name in _MADE_BY_OBJECT or name.startswith("__") else NotImplemented
 

@@ -16,7 +16,7 @@ from investigator.code.iteration import generated, iterate, pull, stream_over
 from investigator.code.keys import make_set, set_entry
 from investigator.code.syntax import field as child
 from investigator.code.syntax import named
-from investigator.code.values import END, Scope, Stream, Unknown, Value, is_spread, single
+from investigator.code.values import END, Scope, Stream, Unknown, Value, View, is_spread, single
 
 if TYPE_CHECKING:
     from investigator.code.interpreter import Interpreter
@@ -66,7 +66,7 @@ def _going_through(
 ) -> Iterator[Value]:
     """The elements that a ``for`` clause over ``first`` and the clauses after it give."""
     clause = clauses[0]
-    if isinstance(first, (set, frozenset)) or not isinstance(first, (list, tuple, range, str, Stream)):
+    if not isinstance(first, (list, tuple, range, str, dict, View, Stream)):
         items = iterate(interp, frame, clause, first)
         first = [spread(items)] if isinstance(items, Unknown) else items
     stream = stream_over(interp, frame, clause, first)

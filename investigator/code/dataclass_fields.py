@@ -61,6 +61,14 @@ def is_named_tuple(interp: Interpreter, cls: ClassValue) -> bool:
     )
 
 
+def as_tuple(interp: Interpreter, value: Value) -> Value:
+    """A named tuple as the tuple that it is; any other value itself."""
+    if not isinstance(value, Instance) or value.cls is None or not is_named_tuple(interp, value.cls):
+        return value
+    missing = Unknown("a field that may not be set", value.place)
+    return tuple(value.attributes.get(name, missing) for name in fields(interp, value.cls))
+
+
 def compared(interp: Interpreter, cls: ClassValue) -> list[str] | None:
     """The fields that ``==`` compares; None when a field says something about that itself."""
     known = fields(interp, cls)

@@ -100,6 +100,7 @@ def equal(
     for value in (left, right):
         if is_unknown(value):
             return _undecided(interp, frame, node, left, right)
+    left, right = dataclass_fields.as_tuple(interp, left), dataclass_fields.as_tuple(interp, right)
     if isinstance(left, Instance) or isinstance(right, Instance):
         return _objects(interp, frame, node, left, right)
     left, right = _listed(left), _listed(right)
@@ -217,8 +218,6 @@ def _dataclasses(interp: Interpreter, frame: Frame, node: Node, left: Instance, 
     if not dataclass_fields.option(left.cls, "eq", default=True):
         return False
     if not isinstance(right, Instance) or right.cls is not left.cls:
-        if isinstance(right, (tuple, Instance)) and dataclass_fields.is_named_tuple(interp, left.cls):
-            return Unknown("comparison of a named tuple", frame.module.place(node))
         return False
     names = dataclass_fields.compared(interp, left.cls)
     if names is None:

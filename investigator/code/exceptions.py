@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import builtins
 
-from investigator.code.values import ExceptionValue, Value, find_unknown
+from investigator.code.values import Value, find_unknown
 
 _BUILTIN = {
     name: value
     for name, value in vars(builtins).items()
     if isinstance(value, type) and issubclass(value, BaseException)
 }
+
+_PLAIN = (str, int, float, bool, type(None))
 
 
 def is_exception_name(name: str) -> bool:
@@ -28,13 +30,12 @@ def message_of(args: tuple[Value, ...]) -> str:
     return " ".join(arg for arg in args if isinstance(arg, str))
 
 
-def text_of(error: ExceptionValue) -> str | None:
-    """``str(error)``; None when that is not known."""
-    if error.cls is not None or find_unknown(error.args) is not None:
+def text_of(kind: str, args: tuple[Value, ...]) -> str | None:
+    """``str(error)`` of an exception below ``kind``; None when that is not known."""
+    if find_unknown(args) is not None or not all(isinstance(arg, _PLAIN) for arg in args):
         return None
-    if len(error.args) == 0:
-        return ""
-    if len(error.args) == 1 and isinstance(error.args[0], (str, int, float, bool, type(None))):
-        # KeyError shows the repr of its argument.
-        return repr(error.args[0]) if error.name == "KeyError" else str(error.args[0])
-    return None
+    if len(args) == 1:
+        return repr(args[0]) if is_subclass_of_builtin(kind, "KeyError") else str(args[0])
+    if args and is_subclass_of_builtin(kind, "OSError"):
+        return None
+    return str(args) if args else ""

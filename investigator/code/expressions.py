@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
-from investigator.code import literals
+from investigator.code import classes, literals
 from investigator.code.assignment import bind_walrus
 from investigator.code.assignment import key_of as subscript_key
 from investigator.code.comprehensions import comprehension
@@ -163,7 +163,7 @@ def _once(interp: Interpreter, frame: Frame, node: Node, kwargs: dict[str, Value
 def _splat(interp: Interpreter, frame: Frame, node: Node, kwargs: dict[str, Value], value: Value) -> None:
     """``**value`` among arguments: a spread key where some of its keys are not known."""
     if not isinstance(value, dict):
-        if isinstance(value, (int, float, str, list, tuple, set, type(None))):
+        if classes.is_no_mapping(interp, value):
             raise interp.fail("TypeError", "argument after ** must be a mapping", frame, node)
         missing = find_unknown(value) or Unknown("** of something not followed", frame.module.place(node))
         kwargs[spread(missing, value)] = missing  # type: ignore[index]

@@ -49,7 +49,7 @@ def _islice(
     interp: Interpreter, frame: Frame, node: Node, args: tuple[Value, ...], kwargs: dict[str, Value]
 ) -> Value:
     missing = find_unknown(args[1:])
-    if len(args) not in (2, 3, 4) or not isinstance(args[0], _SEQUENCES) or missing is not None:
+    if len(args) not in (2, 3, 4) or isinstance(args[0], (Unknown, OneOf)) or missing is not None:
         return lost(missing or find_unknown(args) or Unknown("islice of something not followed"), *args)
     bounds = args[1:]
     if not all(bound is None or isinstance(bound, int) for bound in bounds):

@@ -35,7 +35,7 @@ from investigator.code import (
     variables,
 )
 from investigator.code.branching import Deferred, Signal, either, over
-from investigator.code.exceptions import message_of
+from investigator.code.exceptions import is_subclass_of_builtin, message_of
 from investigator.code.frames import Frame
 from investigator.code.heap import Journal, join_values, may_be_absent, settled, without_absent
 from investigator.code.local_bindings import LocalBindings, assigned_attributes, bound_names, local_bindings
@@ -162,8 +162,8 @@ class Interpreter:
             return statements.run(self, frame, node)
         except RecursionError:
             raise BudgetSpent("statements and calls nest too deeply", frame.module.place(node)) from None
-        except SyntaxError:
-            return None
+        except SyntaxError as error:
+            raise BudgetSpent(str(error), frame.module.place(node)) from None
 
     @contextmanager
     def timeless(self) -> Iterator[None]:
@@ -197,16 +197,24 @@ class Interpreter:
         try:
             yield
         except _HOST_ERRORS as error:
-            raise self.fail(type(error).__name__, str(error), frame, node) from None
+            raise self.fail(type(error).__name__, str(error), frame, node, error.args) from None
 
     def note(self, kind: Happening, name: str, value: Value, frame: Frame, node: Node) -> None:
         """Add an event at a node."""
         self.trace.add(kind, name, value, (*self.stack, frame.module.place(node)))
 
-    def fail(self, name: str, message: str, frame: Frame, node: Node) -> Raised:
-        """The exception that the interpreted program raises here."""
-        error = ExceptionValue(name, message, None, (message,))
-        return Raised(error, (*self.stack, frame.module.place(node)))
+    def fail(
+        self, name: str, message: str, frame: Frame, node: Node, args: tuple[Value, ...] | None = None
+    ) -> Raised:
+        """The exception that the interpreted program raises here. ``args``: what Python gives it,
+        where that is known to the letter; ``message`` is for people."""
+        place = frame.module.place(node)
+        given = (Unknown(f"how Python words a {name}", place),) if args is None else args
+        return Raised(ExceptionValue(name, message, None, given), (*self.stack, place))
+
+    def missing_key(self, key: Value, frame: Frame, node: Node) -> Raised:
+        """The KeyError of a key that is not there."""
+        return self.fail("KeyError", repr(key), frame, node, (key,))
 
     # -- what the text says, read once -----------------------------------------------
 
@@ -607,7 +615,12 @@ class Interpreter:
         if owner.cls is not None and not name.startswith("__"):
             getter = classes.class_attribute(self, owner.cls, "__getattr__")
             if isinstance(getter, FunctionValue):
-                return self.invoke(frame, node, getter, (owner, name), {})
+                try:
+                    return self.invoke(frame, node, getter, (owner, name), {})
+                except Raised as error:
+                    if not is_subclass_of_builtin(error.error.name, "AttributeError"):
+                        raise
+                    return NotImplemented
         if surely_missing:
             return NotImplemented
         return Unknown(f"{owner!r} may have an attribute {name}", frame.module.place(node))

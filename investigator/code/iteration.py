@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
-from investigator.code import classes, enums
+from investigator.code import classes, dataclass_fields, enums
 from investigator.code.branching import either
 from investigator.code.frames import Frame
 from investigator.code.heap import MAX_OPTIONS, join_contents, lost, may_be_absent, roots, spread
@@ -65,12 +65,19 @@ def iterate(interp: Interpreter, frame: Frame, node: Node, value: Value) -> list
     if isinstance(value, ClassValue) and enums.is_enum(interp, value):
         return enums.members(interp, frame, node, value)
     if isinstance(value, Instance) and value.cls is not None:
+        listed = dataclass_fields.as_tuple(interp, value)
+        if isinstance(listed, tuple):
+            return list(listed)
         method = classes.class_attribute(interp, value.cls, "__iter__")
         if isinstance(method, FunctionValue):
             return iterate(interp, frame, node, interp.invoke(frame, node, method, (value,), {}))
+        if classes.surely_lacks(interp, value.cls, "__iter__", "__getitem__"):
+            raise interp.fail("TypeError", f"{value.cls.name} object is not iterable", frame, node)
+    if isinstance(value, ClassValue) and not classes.has_metaclass(interp, value):
+        raise interp.fail("TypeError", f"class {value.name} is not iterable", frame, node)
     if isinstance(value, _NEVER_ITERABLE):
         raise interp.fail("TypeError", f"{type(value).__name__} object is not iterable", frame, node)
-    return Unknown("iteration over something not followed", frame.module.place(node))
+    return children(lost(Unknown("iteration over something not followed", frame.module.place(node)), value))
 
 
 def children(value: Unknown) -> Unknown:
@@ -92,16 +99,18 @@ def children(value: Unknown) -> Unknown:
 
 def view_items(view: View) -> list[Value]:
     """The items of a dict's view now; keys that may not be there are spread."""
-    found: list[Value] = []
-    for key, value in view.source.items():
-        item = {"keys": key, "values": value}.get(view.kind, (key, value))
-        if is_spread(key):
-            found.append(spread(key, item))
-        elif may_be_absent(value):
-            found.append(spread(value.reason if isinstance(value, OneOf) else value, item))
-        else:
-            found.append(item)
-    return found
+    return [view_item(view, key) for key in view.source]
+
+
+def view_item(view: View, key: Value) -> Value:
+    """What a dict's view gives for one of its keys."""
+    value = view.source[key]
+    item = {"keys": key, "values": value}.get(view.kind, (key, value))
+    if is_spread(key):
+        return spread(key, item)
+    if may_be_absent(value):
+        return spread(value.reason if isinstance(value, OneOf) else value, item)
+    return item
 
 
 def unordered(
@@ -150,14 +159,27 @@ def stream_over(interp: Interpreter, frame: Frame, node: Node, value: Value) -> 
         return value
     if isinstance(value, (list, tuple, range, str)):
         return Stream(lambda n: value[n] if n < len(value) else END, interp.journal.born([0]))
+    if isinstance(value, (dict, View)):
+        return _over_dict(interp, frame, node, value if isinstance(value, View) else View(value, "keys"))
     items = iterate(interp, frame, node, value)
     listed = [spread(items)] if isinstance(items, Unknown) else items
-    size = len(value) if isinstance(value, dict) else None
+    return Stream(lambda n: listed[n] if n < len(listed) else END, interp.journal.born([0]))
+
+
+def _over_dict(interp: Interpreter, frame: Frame, node: Node, view: View) -> Stream:
+    """A dict is followed as its values change; Python leaves open what a change of its keys does."""
+    source = view.source
+    keys = list(source)
 
     def at(n: int) -> Value:
-        if size is not None and len(value) != size and not any(map(is_spread, value)):
+        if len(source) != len(keys) and not any(map(is_spread, source)):
             raise interp.fail("RuntimeError", "dictionary changed size during iteration", frame, node)
-        return listed[n] if n < len(listed) else END
+        if n >= len(keys):
+            return END
+        if len(source) == len(keys) and keys[n] in source and next(reversed(source)) == keys[-1]:
+            return view_item(view, keys[n])
+        because = Unknown("a dict that changes while it is gone through", frame.module.place(node))
+        return spread(because, *view_items(view))
 
     return Stream(at, interp.journal.born([0]))
 

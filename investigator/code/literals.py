@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
+from investigator.code import classes
 from investigator.code.builtin_functions import shown_text
 from investigator.code.builtin_methods import MAX_TEXT
 from investigator.code.equality import is_plain
@@ -201,7 +202,7 @@ def dict_display(interp: Interpreter, frame: Frame, node: Node) -> Value:
             value = interp.evaluate(frame, named(part)[0])
             if isinstance(value, dict):
                 merge(interp, frame, part, made, value)
-            elif value is None or isinstance(value, (int, float, str, list, tuple, set)):
+            elif classes.is_no_mapping(interp, value):
                 raise interp.fail("TypeError", "argument after ** must be a mapping", frame, part)
             else:
                 missing = find_unknown(value) or Unknown("** of no dict", frame.module.place(part))

@@ -138,6 +138,8 @@ def _bind(made: LocalBindings, node: Node, package: str) -> None:
             for part in _deleted(node):
                 for name in _changed_by_target(part):
                     made.changed.setdefault(name, []).append(node)
+        case "case_clause":
+            bound = [text(name) for name in captured_names(node)]
         case _:
             bound = list(_all_names(node))
     for name in bound:
@@ -269,14 +271,35 @@ def bound_names(function: Node) -> frozenset[str]:
         else:
             if kind == "for_statement":
                 found.update(_bound_by_target(child(node, "left")))
-            elif kind in ("as_pattern_target", "case_clause"):
+            elif kind == "as_pattern_target":
                 found.update(_bound_by_target(node))
+            elif kind == "case_clause":
+                found.update(map(text, captured_names(node)))
             if kind.endswith(("_statement", "_clause", "block", "as_pattern", "with_item", "module")):
                 stack.extend(node.named_children)
     if b":=" in (body.text or b""):
         for node in own_nodes(body, "named_expression"):
             found.add(text(child(node, "name")))
     return frozenset(found - declared)
+
+
+def captured_names(pattern: Node) -> Iterator[Node]:
+    """The names that a pattern of a ``match`` binds when it fits."""
+    stack = [pattern]
+    while stack:
+        node = stack.pop()
+        parts = named(node)
+        match node.type:
+            case "identifier":
+                yield node
+            case "dotted_name":
+                stack.extend(parts if len(parts) == 1 else ())  # Mode.FAST is a value
+            case "class_pattern" | "keyword_pattern":
+                stack.extend(parts[1:])  # after the class's, or the attribute's, name
+            case "case_clause":
+                stack.extend(part for part in parts if part.type == "case_pattern")
+            case _:
+                stack.extend(parts)
 
 
 def _bound_by_target(target: Node) -> Iterator[str]:
@@ -286,7 +309,5 @@ def _bound_by_target(target: Node) -> Iterator[str]:
         node = stack.pop()
         if node.type == "identifier":
             yield text(node)
-        elif node.type == "case_clause":
-            stack.extend(part for part in named(node) if part.type == "case_pattern")
         elif node.type not in ("attribute", "subscript", "call", "block"):
             stack.extend(node.named_children)

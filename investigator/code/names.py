@@ -103,27 +103,37 @@ def _from_top_level(interp: Interpreter, scope: Scope, name: str) -> Value:
     if name in interp.constants:
         return interp.constants[name]
     modules = interp.modules
-    seen = _seen_now(modules, module, found)
-    key = (module.path, name, seen[-1].node.start_byte)
-    if key in modules.defined:
-        return modules.defined[key]
-    if key in modules.resolving:
-        return Unknown(f"{name} is defined in terms of itself", module.place(seen[-1].node))
-    with interp.timeless(), modules.working_out(key):
-        value = modules.defined[key] = define(interp, scope, seen)
-        if value is not NotImplemented and len(seen) == len(found):
-            value = _changed_since(interp, scope, name, value, seen[-1])
-    modules.defined[key] = value
-    return value
-
-
-def _seen_now(modules: Modules, module: Module, found: list[Definition]) -> list[Definition]:
-    """The definitions that Python has come to, while a statement of the same module runs."""
-    if len(found) == 1:
-        return found
     here = next((start for path, start in reversed(modules.importing) if path == module.path), None)
-    seen = found if here is None else [each for each in found if each.node.start_byte < here]
-    return seen or found
+    seen = _seen_now(found, here)
+    key = (module.path, name, seen[-1].node.start_byte)
+    if key in modules.resolving:
+        if key in modules.defined:
+            return modules.defined[key]
+        return Unknown(f"{name} is defined in terms of itself", module.place(seen[-1].node))
+    if key not in modules.defined:
+        with interp.timeless(), modules.working_out(key):
+            value = modules.defined[key] = define(interp, scope, seen)
+            if value is not NotImplemented and len(seen) == len(found):
+                value = _changed_since(interp, scope, name, value, seen[-1])
+        modules.defined[key] = value
+    value = modules.defined[key]
+    later = _change_below(module, name, here) if isinstance(value, (list, dict, set)) else None
+    return value if later is None else Unknown(f"{name} as it is before it is changed", module.place(later))
+
+
+def _seen_now(found: list[Definition], here: int | None) -> list[Definition]:
+    """The definitions that Python has come to, while a statement of the same module runs."""
+    if len(found) == 1 or here is None:
+        return found
+    return [each for each in found if each.node.end_byte <= here] or found
+
+
+def _change_below(module: Module, name: str, here: int | None) -> Node | None:
+    """What changes the object only after the statement that runs now."""
+    if here is None:
+        return None
+    below = (each for each in changes(module, name) if not each.in_function and each.node.start_byte > here)
+    return next((each.node for each in below), None)
 
 
 def _not_bound(interp: Interpreter, module: Module, name: str) -> Value:
@@ -155,8 +165,10 @@ def _from_wildcards(interp: Interpreter, module: Module, name: str) -> Value:
     return NotImplemented
 
 
-def _changed_since(interp: Interpreter, scope: Scope, name: str, value: Value, last: Definition) -> Value:
-    """The value after the module's other statements that change it."""
+def _changed_since(
+    interp: Interpreter, scope: Scope, name: str, value: Value, last: Definition, until: Node | None = None
+) -> Value:
+    """The value after the module's other statements (those above one of them) that change it."""
     module = scope.module
     if name in declared_global(module) and not isinstance(value, (FunctionValue, ClassValue)):
         because = Unknown(f"functions of {module.path} assign the global {name}", module.place(last.node))
@@ -164,6 +176,8 @@ def _changed_since(interp: Interpreter, scope: Scope, name: str, value: Value, l
     if not isinstance(value, (list, dict, set)):
         return value
     for change in changes(module, name):
+        if until is not None and change.node.start_byte >= until.start_byte:
+            break
         if change.in_function:
             place = module.place(change.node)
             interp.trace.add(Happening.PRESUME, name, place, (*interp.stack, place))
@@ -242,6 +256,19 @@ def evaluate_at(interp: Interpreter, function: FunctionValue, node: Node) -> Val
     return _at(interp, scope, node, lambda n: interp.evaluate(Frame(scope), n))
 
 
+def _so_far(
+    interp: Interpreter, scope: Scope, earlier: list[Definition], node: Node, owner: ClassValue | None
+) -> Value:
+    """What a name stands for above a statement that adds to it."""
+    if owner is not None:
+        return define(interp, scope, earlier, owner)
+    name, last, modules = earlier[-1].name, earlier[-1], interp.modules
+    key = (scope.module.path, name, last.node.start_byte)
+    with modules.working_out(key):
+        value = modules.defined[key] = define(interp, scope, earlier)
+        return value if value is NotImplemented else _changed_since(interp, scope, name, value, last, node)
+
+
 def bind(
     interp: Interpreter,
     scope: Scope,
@@ -275,7 +302,11 @@ def bind(
     frame = Frame(scope)
     if node.type == "augmented_assignment":
         earlier = all_found[: all_found.index(found)]
-        before = define(interp, scope, earlier, owner) if earlier else Unknown(f"{found.name} so far", place)
+        before = (
+            _so_far(interp, scope, earlier, node, owner)
+            if earlier
+            else Unknown(f"{found.name} so far", place)
+        )
         return _at(interp, scope, node, lambda n: assignment.augmented(interp, frame, n, before))
     while right.type == "assignment":
         right = child(right, "right")

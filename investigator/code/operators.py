@@ -11,16 +11,18 @@ from typing import TYPE_CHECKING
 from tree_sitter import Node
 
 from investigator.code import classes, enums
+from investigator.code.dataclass_fields import as_tuple
 from investigator.code.equality import equal, identical, is_plain
 from investigator.code.frames import Frame
 from investigator.code.heap import lost, may_be_absent, spread, without_absent
-from investigator.code.iteration import children, pull, view_items
-from investigator.code.keys import as_key, merge
+from investigator.code.iteration import children, iterate, pull, view_items
+from investigator.code.keys import as_key, make_set, merge
 from investigator.code.syntax import named, text
 from investigator.code.trace import Happening
 from investigator.code.values import (
     ABSENT,
     END,
+    BoundMethod,
     Builtin,
     ClassValue,
     External,
@@ -110,11 +112,15 @@ def binary(interp: Interpreter, frame: Frame, node: Node, sign: str, left: Value
                 return result
     if (missing := _first_unknown(left, right)) is not None:
         return lost(missing, left, right)
+    left, right = as_tuple(interp, left), as_tuple(interp, right)
     if isinstance(left, Instance) or isinstance(right, Instance):
         name = _METHODS.get(sign, "")
         return _by_method(interp, frame, node, left, right, f"__{name}__", f"__r{name}__")
-    left, right = _as_set(left), _as_set(right)
+    if isinstance(left, View) or isinstance(right, View):
+        return _of_view(interp, frame, node, sign, left, right)
     compute = _ARITHMETIC.get(sign)
+    if sign != "|" and any(_is_without_operators(interp, value) for value in (left, right)):
+        raise interp.fail("TypeError", f"unsupported operand types for {sign}", frame, node)
     if compute is None or not isinstance(left, _PLAIN) or not isinstance(right, _PLAIN):
         return Unknown(f"operator {sign}", frame.module.place(node))
     return _plain(interp, frame, node, sign, compute, left, right)
@@ -152,6 +158,27 @@ def _plain(
         interp.charge(frame, node, len(result))
         interp.journal.born(result)
     return result
+
+
+def _is_without_operators(interp: Interpreter, value: Value) -> bool:
+    """Whether this is a function, or a class that is nothing but a class."""
+    if isinstance(value, ClassValue):
+        return not classes.has_metaclass(interp, value)
+    return isinstance(value, (FunctionValue, BoundMethod))
+
+
+def _of_view(interp: Interpreter, frame: Frame, node: Node, sign: str, left: Value, right: Value) -> Value:
+    """Keys and items of a dict take part in set operations, with whatever can be gone through."""
+    viewed = any(isinstance(value, View) and value.kind != "values" for value in (left, right))
+    if sign not in ("|", "&", "-", "^") or not viewed:
+        raise interp.fail("TypeError", f"unsupported operand types for {sign}", frame, node)
+    sets: list[Value] = []
+    for value in (left, right):
+        items = iterate(interp, frame, node, value)
+        if isinstance(items, Unknown):
+            return lost(items, left, right)
+        sets.append(make_set(interp, frame, node, items))
+    return _plain(interp, frame, node, sign, _ARITHMETIC[sign], *sets)
 
 
 def _as_set(value: Value) -> Value:
@@ -255,7 +282,7 @@ def _ordered(interp: Interpreter, frame: Frame, node: Node, sign: str, left: Val
     missing = find_unknown(left) or find_unknown(right)
     if missing is not None:
         return missing
-    left, right = _as_set(left), _as_set(right)
+    left, right = as_tuple(interp, _as_set(left)), as_tuple(interp, _as_set(right))
     if is_plain(left) and is_plain(right):
         with interp.host_errors(frame, node):
             return _COMPARISON[sign](left, right)
@@ -269,6 +296,7 @@ def _ordered(interp: Interpreter, frame: Frame, node: Node, sign: str, left: Val
 def contains(interp: Interpreter, frame: Frame, node: Node, container: Value, item: Value) -> Value:
     """``item in container``: True, False or Unknown."""
     place = frame.module.place(node)
+    container = as_tuple(interp, container)
     if isinstance(container, Unknown):
         return container
     if isinstance(container, Instance) and container.cls is not None:
@@ -354,10 +382,11 @@ def subscript(interp: Interpreter, frame: Frame, node: Node, owner: Value, key: 
         return Unknown("item of a symbol", frame.module.place(node)) if value is NotImplemented else value
     if isinstance(owner, Unknown):
         return children(owner) if owner.hides else owner
+    owner = as_tuple(interp, owner)
     if isinstance(owner, ClassValue) and enums.is_enum(interp, owner) and isinstance(key, str):
         value = enums.by_name(interp, owner, key)
         if value is NotImplemented:
-            raise interp.fail("KeyError", key, frame, node)
+            raise interp.missing_key(key, frame, node)
         return value
     if isinstance(owner, (ClassValue, Builtin)):
         return owner  # list[int], Generic[T]: the type itself
@@ -369,13 +398,15 @@ def subscript(interp: Interpreter, frame: Frame, node: Node, owner: Value, key: 
         method = classes.class_attribute(interp, owner.cls, "__getitem__")
         if isinstance(method, FunctionValue):
             return interp.invoke(frame, node, method, (owner, key), {})
+        if classes.surely_lacks(interp, owner.cls, "__getitem__"):
+            raise interp.fail("TypeError", f"{owner.cls.name} object is not subscriptable", frame, node)
     if owner == External("os.environ") and isinstance(key, str):
         if key in interp.environment:
             return interp.environment[key]
-        raise interp.fail("KeyError", key, frame, node)
+        raise interp.missing_key(key, frame, node)
     if isinstance(owner, (*_PLAIN, View)):
         raise interp.fail("TypeError", f"{type(owner).__name__} object is not subscriptable", frame, node)
-    return Unknown("subscript of something not followed", frame.module.place(node))
+    return children(lost(Unknown("subscript of something not followed", frame.module.place(node)), owner))
 
 
 def _sequence_item(interp: Interpreter, frame: Frame, node: Node, owner: Value, key: Value) -> Value:
@@ -422,14 +453,15 @@ def _dict_item(interp: Interpreter, frame: Frame, node: Node, owner: dict[Value,
     value = owner.get(key, ABSENT)
     if not may_be_absent(value):
         return value
-    interp.doubts += 1
+    loose = next((k for k in owner if is_spread(k)), None)
     if value is not ABSENT:
+        interp.doubts += 1
         interp.note(Happening.ASSUME, "no KeyError", key, frame, node)
         return without_absent(value)
-    loose = next((k for k in owner if is_spread(k)), None)
-    if loose is not None:
-        return lost(loose, *(value for k, value in owner.items() if is_spread(k)))
-    raise interp.fail("KeyError", repr(key), frame, node)
+    if loose is None:
+        raise interp.missing_key(key, frame, node)
+    interp.doubts += 1
+    return lost(loose, *(value for k, value in owner.items() if is_spread(k)))
 
 
 def make_slice(interp: Interpreter, frame: Frame, node: Node) -> Value:

@@ -361,6 +361,8 @@ def find_unknown(value: Value, depth: int = 6) -> Unknown | None:
     elements: list[Value] = []
     if isinstance(value, View):
         value = value.source
+    if isinstance(value, ExceptionValue):
+        value = value.args
     if isinstance(value, dict):
         elements = [*value.keys(), *value.values()]
     elif isinstance(value, (list, tuple, set, frozenset)):
