@@ -24,7 +24,7 @@ from investigator.engines.registry import OWN, EngineKnown, known, names
 from investigator.engines.remembered import Memory, Records
 from investigator.events import EventSink, ignore
 from investigator.model import Finding, PullRequest
-from investigator.pull_requests.study import study
+from investigator.pull_requests.study import sorted_out, study
 from investigator.references.recorded import RecordedReference, read_recorded
 from investigator.repairing import ask_again, repairer
 from investigator.run import Gathered, Team
@@ -184,8 +184,9 @@ def _studied(
     checkpoint, tree = gathered.checkpoint, gathered.engine
     if checkpoint is None or tree is None:
         return gathered.pull_requests
-    return study(
-        gathered.pull_requests,
+    ours, others = sorted_out(gathered.pull_requests, kind.project, kind.name)
+    studied = study(
+        ours,
         gathered.trees,
         tree,
         ask_again(kind, records, parsed, case, checkpoint, gathered.answers),
@@ -195,3 +196,5 @@ def _studied(
             for finding in findings
         },
     ).pull_requests
+    by_ref = {request.ref: request for request in (*studied, *others)}
+    return tuple(by_ref[request.ref] for request in gathered.pull_requests)

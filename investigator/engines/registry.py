@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from investigator.checkpoint import Checkpoint
 from investigator.code.program import Program
@@ -50,6 +51,12 @@ class EngineKnown:
     hints: Sequence[str] = ()
     first: str | None = None
     lines: str | None = None
+
+    @property
+    def project(self) -> tuple[str, ...]:
+        """What its repository may be called, without the owner."""
+        parts = urlsplit(self.lines or "").path.split("/")
+        return (self.name, self.folder, *parts[2:3])
 
     @property
     def folder(self) -> str:

@@ -1,6 +1,6 @@
 """What is said about the pull requests of a case, once the engine's answers are known."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from investigator.errors import InvestigateError
@@ -58,6 +58,33 @@ def study(
         ),
         plan=found,
     )
+
+
+def sorted_out(
+    pull_requests: Sequence[PullRequest], project: Collection[str], engine: str
+) -> tuple[tuple[PullRequest, ...], tuple[PullRequest, ...]]:
+    """Those to this engine's project, or to a fork of it, and those to another, which repair nothing here.
+
+    ``project``: the names that the engine's repository may have, without its owner.
+    """
+    names = {_plain(name) for name in project}
+    ours = tuple(r for r in pull_requests if _plain(PullRequestRef.parse(r.ref).repo) in names)
+    others = tuple(
+        replace(
+            request,
+            contained=None,
+            contained_why=f"it is to another project than {engine}",
+            repairs=(),
+            commands=(),
+        )
+        for request in pull_requests
+        if request not in ours
+    )
+    return ours, others
+
+
+def _plain(repository: str) -> str:
+    return repository.rpartition("/")[2].lower().replace("_", "-")
 
 
 def _candidate(request: PullRequest, tree: Tree | None) -> Candidate | None:

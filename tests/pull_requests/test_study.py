@@ -5,7 +5,7 @@ from dataclasses import replace
 from investigator.model import PullRequest, PullRequestState, Verdict
 from investigator.patches.verify import Verdicts
 from investigator.pull_requests.commands import apply_diff, install_from_head
-from investigator.pull_requests.study import study
+from investigator.pull_requests.study import sorted_out, study
 from investigator.sources.github import DIFF, FACTS, PullRequestRef, PullRequestTree
 from tests.support.small_engine import DROP, FIXED_WORKER, OFFSET, WORKER, ask, diff, engine
 
@@ -81,3 +81,15 @@ def test_commands_are_quoted_for_a_shell() -> None:
     assert command.index("GIT_CEILING_DIRECTORIES") < command.index("git -C")
     assert command.index("--check") < command.rindex("git -C")
     assert "--include='vllm/*'" in command
+
+
+def test_a_pull_request_to_another_project_repairs_nothing_here() -> None:
+    theirs = replace(SHIFT, ref="vllm-project/vllm-ascend#3", repairs=("rope",))
+    fork = replace(SHIFT, ref="me/VLLM#4", repairs=("rope",))
+
+    ours, others = sorted_out([theirs, fork], ("vllm",), "vllm")
+
+    assert ours == (fork,)
+    assert [(r.contained, r.contained_why, r.repairs) for r in others] == [
+        (None, "it is to another project than vllm", ())
+    ]

@@ -121,6 +121,20 @@ def test_evidence_folds_and_paper_has_all_of_it(open_report):
     assert page.eval_on_selector("details", "folded => folded.open")
 
 
+def test_paper_is_white_and_nothing_is_cut_off(open_report):
+    page, _, _ = open_report(color_scheme="dark", viewport={"width": 720, "height": 1000})
+
+    page.emulate_media(media="print", color_scheme="dark")
+
+    style = "getComputedStyle(document.body)"
+    assert page.evaluate(f"[{style}.backgroundColor, {style}.color]") == [
+        "rgb(255, 255, 255)",
+        "rgb(27, 31, 36)",
+    ]
+    assert page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "light"
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1200, 380])
 @pytest.mark.parametrize("made", PAGES)
