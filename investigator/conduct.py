@@ -158,6 +158,7 @@ def _record(case: Case, gathered: Gathered) -> CaseRecord:
         target=target,
         references=case.references,
         pull_requests=case.pull_requests,
+        environment=case.environment,
     )
 
 

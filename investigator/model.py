@@ -296,6 +296,8 @@ class CaseRecord:
     target: str | None
     references: tuple[str, ...] = ()
     pull_requests: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """Engine environment variables that the findings hold for."""
 
 
 @dataclass(frozen=True, kw_only=True)

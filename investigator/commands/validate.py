@@ -79,7 +79,11 @@ Examples:
     help="An engine option, several times: gpu_memory_utilization=0.8.",
 )
 @click.option(
-    "--env", "environment", multiple=True, metavar="NAME=VALUE", help="An engine environment variable."
+    "--env",
+    "environment",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="An engine environment variable, besides those that RUN was given.",
 )
 @click.option("--out", type=UserPath(), metavar="DIR", help="Where the figures go.  [default: RUN]")
 @settings_options

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from investigator.errors import UsageError
@@ -28,6 +28,8 @@ class RunRecord:
     broken: tuple[str, ...]
     honoured: tuple[str, ...]
     repairs: tuple[Repair, ...]
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """What the deployment sets, which the findings hold for: it may choose the runner."""
 
 
 def read_run(folder: Path) -> RunRecord:
@@ -53,13 +55,14 @@ def read_run(folder: Path) -> RunRecord:
             broken=tuple(c for c, verdict in verdicts.items() if verdict in _AT_FAULT),
             honoured=tuple(c for c, verdict in verdicts.items() if verdict == "honoured"),
             repairs=repairs,
+            environment={str(name): str(value) for name, value in case.get("environment", {}).items()},
         )
     except FileNotFoundError as error:
         raise UsageError(
             f"{folder} is no run folder: {error.filename} is not there",
             "give the folder that 'investigate run' wrote",
         ) from error
-    except (OSError, KeyError, TypeError, ValueError, RecursionError) as error:
+    except (OSError, AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
         raise UsageError(f"cannot read {file}: {error}", "run the investigation again") from error
 
 

@@ -123,7 +123,6 @@ def experiment_of(request: Request) -> Experiment:
     if not on_cpu and plan.parallel > 1 and pair.weight_bytes and pair.weight_bytes < 1 << 30:
         # Several engines share the GPU: each takes what it is given, not a share of what is free.
         options |= {"kv_cache_memory_bytes": 2 << 30, "gpu_memory_utilization": 0.06}
-    environment = dict(_CPU_ENVIRONMENT if request.on.where is Where.CPU_ENGINE else {})
     engine_asked = request.on.where is not Where.CPU
     requirement = run.engine if run else None
     if request.on.where is Where.CPU_ENGINE:
@@ -137,9 +136,9 @@ def experiment_of(request: Request) -> Experiment:
         package=run.engine.partition("==")[0] if run and "==" in run.engine else "vllm",
         repairs=_repairs(request) if engine_asked else (),
         options=options | dict(request.options),
-        environment=environment | dict(request.environment),
+        environment=environment_of(request),
         broken=tuple(run.broken) if run else () if engine_asked else DEFAULT_FAULTS,
-        investigated=_investigated(run, pair) if run else None,
+        investigated=investigated(run, pair) if run else None,
         place=str(request.on.where),
         reference_device="cpu" if on_cpu else "cuda",
         reference_dtype="float32" if on_cpu else "bfloat16",
@@ -147,7 +146,14 @@ def experiment_of(request: Request) -> Experiment:
     )
 
 
-def _investigated(run: RunRecord, pair: Pair) -> str:
+def environment_of(request: Request) -> dict[str, str]:
+    """What is set for the engine: what the findings hold for, what the place needs, what was asked."""
+    held = dict(request.run.environment) if request.run else {}
+    needed = _CPU_ENVIRONMENT if request.on.where is Where.CPU_ENGINE else {}
+    return {**held, **needed, **request.environment}
+
+
+def investigated(run: RunRecord, pair: Pair) -> str:
     """The drafter that the findings are about: the pair's name where it is the pair's own."""
     kind, colon, folder = run.draft.partition(":")
     if pair.local and colon and kind == "path" and Path(folder).resolve() == Path(pair.draft).resolve():

@@ -122,6 +122,25 @@ def test_contracts_that_change_no_draft_are_named_as_unpredicted(repairs: tuple[
     )
 
 
+def test_what_the_findings_hold_for_is_set_where_it_is_measured() -> None:
+    """The runner may be chosen by the environment: another one would be measured else."""
+    record = replace(run_record(()), environment={"VLLM_USE_V2_MODEL_RUNNER": "0", "A": "1"})
+    request = service.Request(
+        pair=HUB, on=Destination(where=Where.LOCAL), run=record, prompt_file=None, environment={"A": "2"}
+    )
+
+    assert service.environment_of(request) == {"VLLM_USE_V2_MODEL_RUNNER": "0", "A": "2"}
+
+
+def test_findings_about_the_pair_itself_are_said_to_be(tmp_path: Path) -> None:
+    draft = tmp_path / "own" / "draft"
+    pair = replace(HUB, name="own", draft=str(draft), local=True)
+    record = replace(run_record(()), draft=f"path:{draft}")
+
+    assert service.investigated(record, pair) == "own"
+    assert service.investigated(run_record(()), pair) == "someone/draft"
+
+
 def test_a_run_folder_gives_what_is_broken_for_its_runner(tmp_path: Path) -> None:
     (tmp_path / "patches").mkdir()
     (tmp_path / "patches" / "0001-a.patch").write_bytes(b"diff")
@@ -134,13 +153,14 @@ def test_a_run_folder_gives_what_is_broken_for_its_runner(tmp_path: Path) -> Non
     ]
     (tmp_path / "investigation.json").write_text(
         json.dumps({
-            "case": {"engine": "vllm==1", "draft": "o/d", "target": None},
+            "case": {"engine": "vllm==1", "draft": "o/d", "target": None, "environment": {"X": "0"}},
             "default_runner": "v1", "findings": findings,
             "patches": [{"name": "../0001-a.patch", "contract": "a"}],
         })
     )  # fmt: skip
     record = read_run(tmp_path)
     assert (record.broken, record.honoured) == (("a", "b"), ("c",))
+    assert record.environment == {"X": "0"}
     assert record.repairs == (Repair(contract="a", name="0001-a.patch", content=b"diff"),)
 
 
