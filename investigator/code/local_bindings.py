@@ -232,14 +232,28 @@ def _defaults(function: Node) -> dict[str, Node]:
     return found
 
 
+_REGISTERING = ("register_buffer", "register_parameter", "register_module", "add_module")
+"""The methods of ``torch.nn.Module`` that set the attribute that their first argument names."""
+
+
+def registered_attribute(call: Node) -> str | None:
+    """``a`` for ``self.register_buffer("a", ...)``; None for any other call."""
+    function, arguments = child(call, "function"), named(child(call, "arguments"))
+    if function.type != "attribute" or text(child(function, "attribute")) not in _REGISTERING:
+        return None
+    return text(arguments[0]).strip("\"'") if arguments and arguments[0].type == "string" else None
+
+
 def assigned_attributes(cls: Node) -> frozenset[str]:
-    """The attributes that any method in a class's body assigns."""
-    return frozenset(
+    """The attributes that any method in a class's body assigns, or registers with a module."""
+    assigned = (
         text(child(left, "attribute"))
         for node in descendants(cls, "assignment", "augmented_assignment")
         for left in [child(node, "left"), *named(child(node, "left"))]
         if left.type == "attribute"
     )
+    registered = (registered_attribute(call) for call in descendants(cls, "call"))
+    return frozenset([*assigned, *filter(None, registered)])
 
 
 # -- which names are a function's own --------------------------------------------------

@@ -22,6 +22,7 @@ from investigator.code.backwards import (
 from investigator.code.frames import Frame
 from investigator.code.functions import Parameter, parameters
 from investigator.code.heap import join_values
+from investigator.code.local_bindings import registered_attribute
 from investigator.code.syntax import field as child
 from investigator.code.syntax import named, text
 from investigator.code.values import (
@@ -320,7 +321,8 @@ class _Making:
                 yield call
             elif function.type == "attribute" and text(child(function, "object")) == local.first:
                 method = classes.class_attribute(self.interp, self.cls, text(child(function, "attribute")))
-                if isinstance(method, FunctionValue) and self._sets(method, name, set()):
+                sets = isinstance(method, FunctionValue) and self._sets(method, name, set())
+                if sets or registered_attribute(call) == name:
                     yield call
             elif _sets_any(call, local.first):
                 yield call

@@ -190,6 +190,16 @@ def test_a_method_that_may_change_more_leaves_what_it_sets_open(method: str) -> 
     assert find_unknown(attribute(code, "x")) is not None
 
 
+@pytest.mark.parametrize("before", ["", "        self.table = None\n"], ids=["alone", "over an assignment"])
+def test_a_buffer_that_a_module_registers_is_there(before: str) -> None:
+    code = (
+        "from torch import nn\n\n\nclass Thing(nn.Module):\n    def __init__(self):\n"
+        f"        super().__init__()\n{before}        self.register_buffer('table', made())\n"
+    )
+
+    assert find_unknown(attribute(code, "table")) is not None or attribute(code, "table") is NotImplemented
+
+
 def test_an_attribute_defined_by_itself_alone_is_open() -> None:
     code = "class Thing:\n    def __init__(self):\n        self.x = self.x + 1\n"
 

@@ -25,9 +25,10 @@ from investigator.code.values import (
 )
 from investigator.engines.finding import class_named
 from investigator.engines.interface import Step, Told
+from investigator.engines.refusal import stopped
 from investigator.engines.sglang import roles
 from investigator.engines.sglang.world import ASSUMPTIONS, Session, World, architectures
-from investigator.model import Known, NotKnown, Outcome, Refused, Unsupported
+from investigator.model import Known, NotKnown, Outcome, Unsupported
 
 ATTENTION = "RadixAttention"
 ATTENTION_HINT = "sglang/srt/layers/radix_attention.py"
@@ -143,7 +144,8 @@ def _ask(
         return _Read(Unsupported(draft.unsupported))
     if draft.refused is not None:
         raised = draft.refused
-        return _Read(Refused(str(raised)), (*reads, Step(raised.stack[-1], "stops with an error")))
+        outcome = stopped(world.program, raised, "building the draft model")
+        return _Read(outcome, (*reads, Step(raised.stack[-1], "stops with an error")))
     if draft.unknown is not None:
         return _Read(NotKnown(draft.unknown), reads)
     wanted = world.checkpoint.num_draft_layers

@@ -15,8 +15,9 @@ from investigator.code.trace import Happening
 from investigator.code.values import BudgetSpent, FunctionValue, Raised, Value, find_unknown
 from investigator.engines import finding
 from investigator.engines.interface import Step, Told
+from investigator.engines.refusal import stopped
 from investigator.engines.sglang.world import ASSUMPTIONS, Session, World
-from investigator.model import Known, NotKnown, Refused
+from investigator.model import Known, NotKnown
 
 FLAG = "is_eagle"
 MAKERS = ("sglang/srt/mem_cache/kv_cache_builder.py", "sglang/srt/managers/scheduler.py")
@@ -35,7 +36,8 @@ def dropped_groups(world: World) -> Told:
         try:
             value = _value(session, function, node)
         except Raised as raised:
-            return Told(outcome=Refused(str(raised)), steps=(Step(raised.stack[-1], "raises"),))
+            outcome = stopped(world.program, raised, "following the flag")
+            return Told(outcome=outcome, steps=(Step(raised.stack[-1], "raises"),))
         except BudgetSpent as spent:
             return Told(outcome=NotKnown(str(spent)))
         truth = session.interp.truth(value)

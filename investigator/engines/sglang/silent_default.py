@@ -7,10 +7,11 @@ from investigator.code.syntax import Place
 from investigator.code.trace import Happening
 from investigator.code.values import BudgetSpent, External, Raised, Unknown, find_unknown
 from investigator.engines.interface import Step, Told
+from investigator.engines.refusal import stopped
 from investigator.engines.sglang import target_layers
 from investigator.engines.sglang.world import ASSUMPTIONS, Session, World
 from investigator.methods import naming_layers
-from investigator.model import Json, Known, NotKnown, Refused
+from investigator.model import Json, Known, NotKnown
 
 LOG = "log"
 """What a module's logger is called in the trace."""
@@ -39,7 +40,8 @@ def guessed(world: World) -> Told:
         named = replace(world, checkpoint=naming_layers(world.checkpoint, found.numbers))
         plain = _asked(named)
     except Raised as raised:
-        return Told(outcome=Refused(str(raised)), steps=(Step(raised.stack[-1], "stops with an error"),))
+        outcome = stopped(world.program, raised, "following the guess")
+        return Told(outcome=outcome, steps=(Step(raised.stack[-1], "stops with an error"),))
     except BudgetSpent as spent:
         return Told(outcome=NotKnown(str(spent)))
     usual = plain.logged if isinstance(plain, _Asked) else {}

@@ -59,10 +59,14 @@ class Stream(Symbol):
         return Does(lambda *_: self) if name in _SAME else NotImplemented
 
     def unpack(self, count: int) -> Value:
-        """``hidden_states, residual = layer(...)``."""
+        """``hidden_states, residual = layer(...)``; ``hidden_states, more = layer(...)`` where the batch
+        carries the stream."""
+        beside = Unknown("what a layer hands on beside the stream")
         if self.share is Share.OUTPUT:
             halves = (Stream(self.depth, Share.DELTA), Stream(self.depth, Share.BASE))
-            return (*halves, *(Unknown("what a layer hands on beside the stream") for _ in range(count - 2)))
+            return (*halves, *(beside for _ in range(count - 2)))
+        if self.share is Share.DELTA:
+            return (self, *(beside for _ in range(count - 1)))
         if self.share is Share.WHOLE and count == 2:
             return (Stream(self.depth, Share.NORMED), self)
         return NotImplemented

@@ -16,7 +16,7 @@ from tree_sitter import Node
 from investigator.code import classes, lazy
 from investigator.code.follow import deepen
 from investigator.code.local_bindings import parameters_of
-from investigator.code.syntax import Place, descendants, field, named, statements, text
+from investigator.code.syntax import Place, descendants, enclosing, field, named, statements, text
 from investigator.code.trace import Event, Happening
 from investigator.code.values import (
     BudgetSpent,
@@ -31,6 +31,7 @@ from investigator.code.values import (
 )
 from investigator.engines import finding
 from investigator.engines.interface import Step, Told
+from investigator.engines.refusal import stopped
 from investigator.engines.sglang import layers as decoder
 from investigator.engines.sglang import roles
 from investigator.engines.sglang.states import Norm, Stream
@@ -80,8 +81,8 @@ def capturable(world: World) -> Told:
     wanted = {k + 1 for k in ids}
     found: set[int] = set()
     first: Captured | None = None
-    # A setter counts as decoder layers, or as boundaries between them: both are tried.
-    for numbers in ([k for k in ids if k >= 0], sorted(wanted)):
+    # A setter counts decoder layers, or boundaries between them, or tells the two apart by the first.
+    for numbers in ([k for k in ids if k >= 0], sorted(wanted), sorted({0, *wanted})):
         result = deepen(partial(_captured, world, numbers=tuple(numbers)), lambda found: found.missing)
         first = first or result
         if isinstance(result.outcome, Known) and isinstance(result.outcome.value, list):
@@ -102,9 +103,24 @@ def _captured(world: World, follow: frozenset[str], numbers: tuple[int, ...] | N
     try:
         return _follow(session, numbers)
     except Raised as raised:
-        return Captured(Refused(str(raised)), (Step(raised.stack[-1], "stops with an error"),))
+        step = Step(raised.stack[-1], "stops with an error")
+        if _at_the_setter(session, raised):
+            return Captured(Refused(str(raised)), (step,))
+        return Captured(stopped(world.program, raised, "following the layers"), (step,))
     except BudgetSpent as spent:
         return Captured(NotKnown(str(spent)))
+
+
+def _at_the_setter(session: Session, raised: Raised) -> bool:
+    """Whether the target cannot be told: it has no such method, or that one fails on the numbers."""
+    place = raised.stack[-1]
+    module = session.interp.program.module_at(place.path)
+    if module is None:
+        return False
+    name, point = setter(session.world), (place.line - 1, len(module.file.lines[place.line - 1]))
+    inside = enclosing(module.file.root.descendant_for_point_range(point, point), "function_definition")
+    own = inside is not None and text(field(inside, "name")) == name
+    return own or name.encode() in module.file.lines[place.line - 1]
 
 
 def _follow(session: Session, numbers: tuple[int, ...] | None) -> Captured:
@@ -356,11 +372,13 @@ def _run_forward(
     begun = len(interp.trace.events)
     made = decoder.install_collectors(session)
     given: dict[str, Value] = {
+        "input_ids": None,  # as a model that also takes pictures hands on: embedded already
         "inputs_embeds": Stream(0),
         "input_embeds": Stream(0),
         "pp_proxy_tensors": None,
         "input_deepstack_embeds": None,
-        "forward_batch": Instance(None, {}, complete=False, label="forward batch"),
+        # Two-batch overlap is a server argument that is off by default.
+        "forward_batch": Instance(None, {"can_run_tbo": False}, complete=False, label="forward batch"),
     }
     arguments = {}
     defaults = interp.local_bindings(forward).defaults

@@ -24,8 +24,9 @@ from investigator.code.values import (
 )
 from investigator.engines import finding
 from investigator.engines.interface import Step, Told
+from investigator.engines.refusal import stopped
 from investigator.engines.sglang.world import ASSUMPTIONS, Session, World
-from investigator.model import Known, NotKnown, Refused
+from investigator.model import Known, NotKnown
 
 MASK = "mask_token_id"
 HEAD = "lm_head"
@@ -96,7 +97,8 @@ def mask_token(world: World) -> Told:
         made = worker(session)
         value = made if isinstance(made, Unknown) else mask_of(session, made)
     except Raised as raised:
-        return Told(outcome=Refused(str(raised)), steps=(Step(raised.stack[-1], "stops with an error"),))
+        outcome = stopped(world.program, raised, "following the worker's start")
+        return Told(outcome=outcome, steps=(Step(raised.stack[-1], "stops with an error"),))
     except BudgetSpent as spent:
         return Told(outcome=NotKnown(str(spent)))
     reads = [e for e in session.interp.trace.of(Happening.READ) if _is_mask(e.name)]

@@ -308,6 +308,20 @@ _NATIVES: dict[str, Native] = {
     "get_attention_dp_size": lambda *_: 1,
     "get_moe_expert_parallel_world_size": lambda *_: 1,
     "is_dp_attention_enabled": lambda *_: False,
+    **dict.fromkeys(
+        (
+            "dsa_use_prefill_cp",
+            "nsa_use_prefill_cp",
+            "mla_use_prefill_cp",
+            "is_cp_v2_active",
+            "is_dsa_enable_prefill_cp",
+            "is_nsa_enable_prefill_cp",
+            "is_mla_prefill_cp_enabled",
+            "is_prefill_context_parallel_enabled",
+            "is_context_parallel_extend",
+        ),
+        lambda *_: False,
+    ),
     "get_platform_worker_cls": lambda *_: None,  # only other platforms bring workers of their own
     "is_npu": lambda *_: False,
     "is_hip": lambda *_: False,

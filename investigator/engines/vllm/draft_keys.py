@@ -17,8 +17,8 @@ from investigator.code.values import (
 )
 from investigator.engines.finding import mentions
 from investigator.engines.interface import Step, Told
+from investigator.engines.refusal import stopped
 from investigator.engines.vllm import draft_layers, drafter, roles, runners, target_layers
-from investigator.engines.vllm.refusal import stopped
 from investigator.engines.vllm.world import ASSUMPTIONS, Session, World
 from investigator.methods import described
 from investigator.model import Known, NotKnown, Refused, Runner

@@ -26,8 +26,8 @@ from investigator.code.values import (
     find_unknown,
 )
 from investigator.engines.interface import Step, Told
+from investigator.engines.refusal import is_deliberate
 from investigator.engines.vllm import default_runner, drafter, roles, runners
-from investigator.engines.vllm.refusal import is_deliberate
 from investigator.engines.vllm.world import ASSUMPTIONS, Session, World
 from investigator.model import Known, NotKnown, Outcome, Refused, Runner
 

@@ -27,8 +27,8 @@ from investigator.code.values import (
 )
 from investigator.engines.finding import mentions
 from investigator.engines.interface import Step, Told
+from investigator.engines.refusal import stopped
 from investigator.engines.vllm import roles
-from investigator.engines.vllm.refusal import stopped
 from investigator.engines.vllm.world import ASSUMPTIONS, Session, World
 from investigator.model import Known, NotKnown, Outcome
 

@@ -17,8 +17,8 @@ from investigator.code.values import (
     Raised,
 )
 from investigator.engines.interface import Step, Told
+from investigator.engines.refusal import is_deliberate
 from investigator.engines.vllm import roles
-from investigator.engines.vllm.refusal import is_deliberate
 from investigator.engines.vllm.world import Session, World
 from investigator.model import Json, NotKnown, Runner, Unsupported
 

@@ -8,8 +8,8 @@ from investigator.code import lazy
 from investigator.code.syntax import descendants, enclosing, field, named, text
 from investigator.code.values import BudgetSpent, FunctionValue, Raised, Value, find_unknown
 from investigator.engines.interface import Step, Told
+from investigator.engines.refusal import raised_before, stopped
 from investigator.engines.vllm import runners, target_layers
-from investigator.engines.vllm.refusal import raised_before, stopped
 from investigator.engines.vllm.states import Layer
 from investigator.engines.vllm.world import ASSUMPTIONS, Session, World
 from investigator.model import Known, NotKnown, Runner

@@ -30,8 +30,8 @@ from investigator.code.values import (
     find_unknown,
 )
 from investigator.engines.interface import Step, Told
+from investigator.engines.refusal import stopped
 from investigator.engines.vllm import drafter, roles, runners
-from investigator.engines.vllm.refusal import stopped
 from investigator.engines.vllm.states import Layer, LayerStack, Norm, Positions, State
 from investigator.engines.vllm.world import ASSUMPTIONS, Session, World, target_architectures
 from investigator.model import Known, NotKnown, Outcome, Runner
