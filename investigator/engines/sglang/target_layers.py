@@ -117,10 +117,11 @@ def _at_the_setter(session: Session, raised: Raised) -> bool:
     module = session.interp.program.module_at(place.path)
     if module is None:
         return False
-    name, point = setter(session.world), (place.line - 1, len(module.file.lines[place.line - 1]))
-    inside = enclosing(module.file.root.descendant_for_point_range(point, point), "function_definition")
-    own = inside is not None and text(field(inside, "name")) == name
-    return own or name.encode() in module.file.lines[place.line - 1]
+    name, line = setter(session.world), module.file.lines[place.line - 1]
+    point = (place.line - 1, len(line) - len(line.lstrip()))
+    node = module.file.root.descendant_for_point_range(point, point)
+    inside = enclosing(node, "function_definition") if node is not None else None
+    return name.encode() in line or (inside is not None and text(field(inside, "name")) == name)
 
 
 def _follow(session: Session, numbers: tuple[int, ...] | None) -> Captured:
