@@ -375,6 +375,8 @@ def _callable(this: _Call) -> Value:
         return True
     if isinstance(value, (*_VALUES, Stream, View)):
         return False
+    if isinstance(value, Symbol) and type(value).call is not Symbol.call:
+        return True
     if isinstance(value, Instance) and value.cls is not None:
         if classes.class_attribute(this.interp, value.cls, "__call__") is not NotImplemented:
             return True

@@ -47,6 +47,27 @@ def test_a_norm_before_the_projection(release: str, verdict: str, reading: Readi
     assert ("norm_before_fc" in found.why) is (verdict == "broken")
 
 
+@pytest.mark.parametrize("release", ["0.5.11", "0.5.23"])
+def test_three_layers_are_guessed_by_sglang_too(release: str, reading: Reading) -> None:
+    head = read_checkpoint(eagle3_head(), llama(layers=32))
+
+    found = reading.cell("sglang", release, head, "silent-default")
+
+    assert found.verdict is Verdict.BROKEN, found.why
+    assert "[2, 16, 29]" in found.why
+
+
+@pytest.mark.parametrize("release", ["0.5.11", "0.5.23"])
+def test_numbers_that_one_engine_counts_otherwise(release: str, reading: Reading) -> None:
+    head = read_checkpoint(eagle3_head(ids=[2, 16, 29]), llama(layers=32))
+
+    theirs = reading.cell("sglang", release, head, "target-layer-offset")
+
+    # Heads are published with either count; which one this is does not show in its config.
+    assert theirs.verdict is Verdict.PARTIAL
+    assert "hidden_states[3, 17, 30]" in theirs.why
+
+
 # -- vLLM: an EAGLE-3 head whose config names no layers --------------------------------
 
 

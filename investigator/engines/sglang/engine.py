@@ -13,8 +13,8 @@ from investigator.engines.sglang import (
     target_layers,
     worker,
 )
-from investigator.engines.sglang.world import World
-from investigator.model import Runner
+from investigator.engines.sglang.world import World, architectures
+from investigator.model import Runner, Unsupported
 
 _ANSWERS: dict[str, Callable[[World], Told]] = {
     "target-layer-offset": target_layers.captured,
@@ -64,4 +64,9 @@ class SglangEngine:
 
     def ask(self, contract: str, runner: Runner | None) -> Told:
         """Put one contract's question. Raises KeyError for a contract not among ``questions``."""
-        return _ANSWERS[contract](self._world)
+        answer = _ANSWERS[contract]
+        names = architectures(self._world.checkpoint.draft)
+        if names and draft_layers.draft_class(self._world.start()) is None:
+            why = f"the registry has no draft model {' or '.join(names)}"
+            return Told(outcome=Unsupported(why), assumptions=self._world.assumptions)
+        return answer(self._world)
