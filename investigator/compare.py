@@ -3,9 +3,12 @@
 Asking is :func:`ask`; everything after it is a function of the two sides' findings and texts.
 """
 
+import builtins
 import difflib
+import keyword
+import re
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tree_sitter import Node
@@ -26,6 +29,9 @@ BAD = (Verdict.BROKEN, Verdict.PARTIAL, Verdict.REFUSED)
 MOST_LINES = 60
 """Lines of one function's difference that are shown."""
 CONTEXT = 2
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_ANYWHERE = frozenset([*keyword.kwlist, *dir(builtins), "self", "config"])
+"""Words of code that say nothing about what it is about."""
 
 Question = tuple[str, Runner | None]
 
@@ -119,7 +125,7 @@ def _row(
     settings = [
         remedy
         for side, mine in ((a, one), (b, two))
-        if row.differs and mine is not None and mine.verdict in BAD
+        if (row.differs or row.differs_in_kind) and mine is not None and mine.verdict in BAD
         for remedy in side.settings.get(contract, ())
     ]
     return replace(row, settings=tuple(settings))
@@ -135,14 +141,22 @@ def _with_changes(row: Row, one: Asked, two: Asked) -> Row:
 
 
 def _changes(row: Row, one: Asked, two: Asked) -> Iterator[Change]:
-    """The functions that the evidence of both sides stands in, where their texts differ."""
+    """The functions that the evidence of both sides stands in, where their texts differ in what the
+    evidence is about; where none does, in anything."""
+    shown = [*one.side.evidence(row.a), *two.side.evidence(row.b)]
+    about = {word for each in shown for word in _WORD.findall(each.quote)} - _ANYWHERE
     before = dict(_functions(one.tree, one.side.evidence(row.a)))
     after = dict(_functions(two.tree, two.side.evidence(row.b)))
+    changes = []
     for path, name in dict.fromkeys([*before, *after]):
         old = before.get((path, name)) or _function(one.tree, path, name)
         new = after.get((path, name)) or _function(two.tree, path, name)
         if old != new:
-            yield Change(path=path, function=name, diff=_difference(path, old or "", new or ""))
+            changes.append((path, name, list(_hunks(old or "", new or ""))))
+    fitting = [(path, name, [h for h in hunks if _is_about(h, about)]) for path, name, hunks in changes]
+    for path, name, hunks in fitting if any(hunks for *_, hunks in fitting) else changes:
+        if hunks:
+            yield Change(path=path, function=name, diff=_shown(path, hunks))
 
 
 def _functions(tree: Tree, evidence: Iterable[Evidence]) -> Iterator[tuple[tuple[str, str], str]]:
@@ -188,12 +202,24 @@ def _whole(node: Node) -> str:
     return textwrap.dedent(f"{' ' * node.start_point.column}{text(node)}")
 
 
-def _difference(path: str, old: str, new: str) -> str:
-    lines = list(
-        difflib.unified_diff(
-            old.splitlines(), new.splitlines(), f"a/{path}", f"b/{path}", lineterm="", n=CONTEXT
-        )
-    )
+def _hunks(old: str, new: str) -> Iterator[list[str]]:
+    """The hunks of the difference of two texts."""
+    hunk: list[str] = []
+    for line in list(difflib.unified_diff(old.splitlines(), new.splitlines(), lineterm="", n=CONTEXT))[2:]:
+        if line.startswith("@@") and hunk:
+            yield hunk
+            hunk = []
+        hunk.append(line)
+    if hunk:
+        yield hunk
+
+
+def _is_about(hunk: Iterable[str], words: Collection[str]) -> bool:
+    changed = (line[1:] for line in hunk if line[0] in "+-")
+    return any(word in words for line in changed for word in _WORD.findall(line))
+
+
+def _shown(path: str, hunks: Iterable[Iterable[str]]) -> str:
+    lines = [f"--- a/{path}", f"+++ b/{path}", *(line for hunk in hunks for line in hunk)]
     left = len(lines) - MOST_LINES
-    shown = lines[:MOST_LINES] + ([f"... {left} more lines"] if left > 0 else [])
-    return "\n".join(shown)
+    return "\n".join(lines[:MOST_LINES] + ([f"... {left} more lines"] if left > 0 else []))

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 NOT_ASKED = "not asked"
-MOST_QUOTES = 4
+MOST_QUOTES = 5
+MOST_FUNCTIONS = 3
+MOST_CHANGED = 20
+"""Functions that a terminal shows the difference of, for one contract; lines of each."""
 WIDEST_QUOTE = 90
 
 
@@ -118,22 +121,32 @@ def for_terminal(comparison: Comparison) -> "RenderableType":
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", show_edge=False)
     for heading in ("contract", visible(_heading(a)), visible(_heading(b))):
         table.add_column(heading, no_wrap=True)
-    for row in comparison.rows:
+    for row in (row for row in comparison.rows if not _is_missing(row)):
         cells = [
             Text(visible(_word(f)), STYLES[f.verdict] if f is not None else "dim") for f in (row.a, row.b)
         ]
         table.add_row(Text(visible(_title(row)), "bold" if row.differs else ""), *cells)
-    told: list[Text] = []
+    told = [Text(visible(line)) for line in _missing_runners(comparison)]
+    seen: set[str] = set()
     for row in (*comparison.differences, *_in_kind(comparison)):
+        if _is_missing(row):
+            continue
         same = ", in two ways" if row.differs_in_kind else ""
         told += [Text(), Text(visible(f"{_title(row)}{same}"), "bold")]
         for side, finding in ((a, row.a), (b, row.b)):
             told.append(Text(visible(f"  {side.name}: {_word(finding)}: {_why(finding)}")))
-            told += [Text(visible(f"    {line}"), "dim") for line in _quotes(side.evidence(finding))]
+            shown = side.evidence(finding) if row.in_use else ()
+            told += [Text(visible(f"    {line}"), "dim") for line in _quotes(shown)]
         told += [Text(visible(f"  {line}"), "green") for line in _settings(row)]
-        for change in row.changes:
-            told.append(Text(visible(f"  changed in {change.function} ({change.path}):"), "dim"))
-            told += [Text(visible(f"    {line}"), _color(line)) for line in change.diff.splitlines()[2:]]
+        for change in row.changes[:MOST_FUNCTIONS] if row.in_use else ():
+            again = ", as above" if change.diff in seen else ":"
+            told.append(Text(visible(f"  changed in {change.function} ({change.path}){again}"), "dim"))
+            if change.diff not in seen:
+                told += [Text(visible(f"    {line}"), _color(line)) for line in _first_lines(change.diff)]
+            seen.add(change.diff)
+        if row.in_use and len(row.changes) > MOST_FUNCTIONS:
+            also = ", ".join(change.function for change in row.changes[MOST_FUNCTIONS:])
+            told.append(Text(visible(f"  changed as well: {also}"), "dim"))
     title = Text(visible(f"{comparison.draft}: {conclusion(comparison)}"), "bold")
     return Group(title, table, *told)
 
@@ -143,6 +156,29 @@ def _quotes(evidence: Sequence[Evidence]) -> Iterator[str]:
     for shown in evidence[:MOST_QUOTES]:
         first = shown.quote.strip().partition("\n")[0]
         yield f"{summary.place(shown)}  {shortened(first, WIDEST_QUOTE)}"
+
+
+def _first_lines(diff: str) -> list[str]:
+    """A difference without its heading, as long as a terminal shows it."""
+    lines = diff.splitlines()[2:]
+    left = len(lines) - MOST_CHANGED
+    return lines if left <= 0 else [*lines[:MOST_CHANGED], "... more with --format markdown"]
+
+
+def _is_missing(row: Row) -> bool:
+    """Whether the row is of a runner that the case does not use, and that one side does not have."""
+    return not row.in_use and any(f and f.verdict is Verdict.UNSUPPORTED for f in (row.a, row.b))
+
+
+def _missing_runners(comparison: Comparison) -> Iterator[str]:
+    """Which side has no such runner for this drafter, in a line for each."""
+    for side, findings in (
+        (comparison.a, [row.a for row in comparison.rows if _is_missing(row)]),
+        (comparison.b, [row.b for row in comparison.rows if _is_missing(row)]),
+    ):
+        found = [f for f in findings if f is not None and f.verdict is Verdict.UNSUPPORTED]
+        for why in dict.fromkeys(finding.why for finding in found):
+            yield f"{side.name}: {why}"
 
 
 def _color(line: str) -> str:
@@ -157,7 +193,8 @@ def conclusion(comparison: Comparison) -> str:
     found = [row for row in comparison.differences if row.in_use]
     if not found:
         same = f"{comparison.a.name} and {comparison.b.name} keep the same promises"
-        return f"{same}, as far as they could be asked" if comparison.undecided else same
+        same += ", as far as they could be asked" if comparison.undecided else ""
+        return "; ".join([same, *_awake(comparison)])
     for_a = [row.contract for row in found if _better(row.a, row.b)]
     for_b = [row.contract for row in found if _better(row.b, row.a)]
     parts = [
@@ -167,7 +204,16 @@ def conclusion(comparison: Comparison) -> str:
     ]
     others = [row.contract for row in found if row.contract not in (*for_a, *for_b)]
     parts += [f"they differ in {', '.join(others)}"] if others else []
-    return "; ".join(parts)
+    return "; ".join([*parts, *_awake(comparison)])
+
+
+def _awake(comparison: Comparison) -> Iterator[str]:
+    """Faults of both that default settings run into on one side alone."""
+    for row in _in_kind(comparison):
+        live = [f is not None and f.live for f in (row.a, row.b)]
+        if row.in_use and live in ([True, False], [False, True]):
+            side = comparison.a if live[0] else comparison.b
+            yield f"{row.contract} is broken in both, and by default met only in {side.name}"
 
 
 def _better(one: Finding | None, two: Finding | None) -> bool:
@@ -194,7 +240,7 @@ def _why(finding: Finding | None) -> str:
 
 
 def _settings(row: Row) -> Iterator[str]:
-    for remedy in row.settings:
+    for remedy in dict.fromkeys(row.settings):
         yield f"to make them equal: {remedy.ref}: {remedy.effect}"
 
 

@@ -23,6 +23,8 @@ from investigator.patches.verify import Verdicts
 
 RUNNER_VARIABLE = "VLLM_USE_V2_MODEL_RUNNER"
 PREFIX_CACHING = "--enable-prefix-caching"
+DRAFTS = "num_speculative_tokens"
+_SPECULATIVE = "vllm/config/speculative.py"
 _ENVIRONMENT = "vllm/envs.py"
 _ARGUMENTS = "vllm/engine/arg_utils.py"
 
@@ -81,6 +83,8 @@ def settings_for(program: Program, faults: Sequence[Fault], verdicts: Verdicts) 
             found += _switch(program, fault)
         if fault.contract in ("cache-drop", "lookahead"):
             found += _no_prefix_cache(program, fault)
+        if fault.contract == "config-coverage":
+            found += _block_size(program, fault)
     return tuple(found)
 
 
@@ -145,6 +149,18 @@ def _no_prefix_cache(program: Program, fault: Fault) -> Iterator[Setting]:
     if _knows(program, f'"{PREFIX_CACHING}"', _ARGUMENTS):
         flag = PREFIX_CACHING.replace("--", "--no-", 1)
         yield Setting(contract=fault.contract, flags=(flag,), effect=effect)
+
+
+def _block_size(program: Program, fault: Fault) -> Iterator[Setting]:
+    """As many drafts as the checkpoint's block holds, for an engine that asks its user instead."""
+    block = fault.checkpoint.block_size
+    on_condition = any(finding.verdict is Verdict.PARTIAL for finding in fault.findings)
+    if block is not None and on_condition and _knows(program, f"    {DRAFTS}: ", _SPECULATIVE):
+        yield Setting(
+            contract=fault.contract,
+            speculative={DRAFTS: block - 1},
+            effect=f"drafts what the block of {block} holds beside its first token",
+        )
 
 
 def _knows(program: Program, needle: str, hint: str) -> bool:

@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from dataclasses import replace
 
 from investigator.code.program import Program
 from investigator.model import RemedyKind, Runner, Verdict
@@ -53,6 +54,20 @@ def test_the_other_runner_is_offered_only_when_it_keeps_the_promise() -> None:
     (found,) = settings_for(program(), faults, {("layer-types", Runner.V2): Verdict.HONOURED})
     assert found.ref == "VLLM_USE_V2_MODEL_RUNNER=1"
     assert settings_for(program(), faults, {("layer-types", Runner.V2): Verdict.UNSUPPORTED}) == ()
+
+
+def test_drafts_are_set_where_the_engine_leaves_the_block_size_to_its_user() -> None:
+    asks = FIELDS.replace("disable_padding: bool = False", "num_speculative_tokens: int = None")
+    knows = program(**{"vllm/config/speculative.py": SPECULATIVE.replace("class SpeculativeConfig:\n", asks)})
+    broken = miniature.fault("config-coverage")
+    (finding,) = broken.findings
+    partial = replace(broken, findings=(replace(finding, verdict=Verdict.PARTIAL),))
+
+    (found,) = settings_for(knows, [partial], {})
+
+    assert found.ref == """--speculative-config '{"num_speculative_tokens": 7}'"""
+    assert settings_for(knows, [broken], {}) == ()
+    assert settings_for(program(), [partial], {}) == ()
 
 
 def test_the_command_can_be_pasted_into_a_shell() -> None:

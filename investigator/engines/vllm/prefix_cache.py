@@ -42,10 +42,11 @@ FLAG = "is_eagle_group"
 def dropped_groups(world: World) -> Told:
     """``Known([name, ...])``: the KV-cache groups whose last matched block is dropped."""
     result = deepen(lambda follow: _dropped(world, follow), lambda found: found.missing)
-    caching = prefix_caching_default(world)
+    caching, where = prefix_caching_default(world)
+    last = (Step(where, "whether prefix caching is on by default"),) if where and result.steps else ()
     return Told(
         outcome=result.outcome,
-        steps=result.steps,
+        steps=(*result.steps, *last),
         assumptions=ASSUMPTIONS,
         live=caching,
         note="" if caching is None else f"prefix caching is {'on' if caching else 'off'} by default",
@@ -237,13 +238,14 @@ def _keyword_place(session: Session, call: Event) -> Place:
 # -- is it live? -----------------------------------------------------------------------
 
 
-def prefix_caching_default(world: World) -> bool | None:
-    """Whether prefix caching is on when nobody sets it; None when that is not decided."""
+def prefix_caching_default(world: World) -> tuple[bool | None, Place | None]:
+    """Whether prefix caching is on when nobody sets it, None when that is not decided; and the line
+    that decides it."""
     session = world.start()
     interp = session.interp
     cls = session.class_named("EngineArgs", ARGUMENTS)
     if cls is None:
-        return None
+        return None, None
     session.model_config.attributes.setdefault("pooler_config", None)
     for method in roles.methods(interp, cls):
         if not mentions(method.node, ".enable_prefix_caching"):
@@ -259,7 +261,15 @@ def prefix_caching_default(world: World) -> bool | None:
             )
             try:
                 if lazy.reached(interp, method, node, receiver, session.supply) is not False:
-                    return interp.truth(lazy.value_at(interp, method, right, receiver, session.supply))
+                    value = lazy.value_at(interp, method, right, receiver, session.supply)
+                    return interp.truth(value), _decided_at(session, method, right)
             except (Raised, BudgetSpent):
-                return None
-    return None
+                return None, None
+    return None, None
+
+
+def _decided_at(session: Session, method: FunctionValue, node: Node) -> Place:
+    """Where the value of an expression is bound: its own place, or where its one name was."""
+    name = text(node)
+    bound = session.interp.trace.last(Happening.BIND, lambda event: event.name == name)
+    return bound.place if bound is not None else method.module.place(node)

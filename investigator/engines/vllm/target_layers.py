@@ -202,7 +202,7 @@ def target_model(session: Session) -> Instance | None:
     interp.natives["SupportsMultiModal.get_language_model"] = _language_model
     interp.natives.setdefault("make_layers", _make_layers)
     initialiser = classes.class_attribute(interp, cls, "__init__")
-    supply = session.supply
+    supply: lazy.Supply = session.supply
     if isinstance(initialiser, FunctionValue):
         # The loader hands over the config and a prefix alone.
         supply = lazy.with_defaults(interp, initialiser, supply)
@@ -301,9 +301,9 @@ def layer_settings(session: Session, holder: Instance) -> Callable[[str], Value]
     @cache
     def layer() -> Value:
         stack = holder.made_by("layers") if kept is None and holder.made_by is not None else kept
-        makes = stack.makes if isinstance(stack, LayerStack) else None
-        made = isinstance(makes, FunctionValue)
-        return lazy.returned(session.interp, makes, session.supply) if made else None
+        if isinstance(stack, LayerStack) and isinstance(stack.makes, FunctionValue):
+            return lazy.returned(session.interp, stack.makes, session.supply)
+        return None
 
     def setting(name: str) -> Value:
         one = layer()
