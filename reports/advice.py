@@ -69,7 +69,9 @@ def _repairs(investigation: Investigation, faults: Sequence[Finding]) -> Iterato
         if fault.verdict is Verdict.PARTIAL and not fault.remedies:
             yield f"Mind the condition of {fault.contract}: {fault.why}."
     if not any(fault.remedies or fault.verdict is Verdict.PARTIAL for fault in faults):
-        yield "No patch and no setting is known; investigate timeline shows which releases keep it."
+        name, release, _ = investigation.case.engine.partition("==")
+        which = f" --engine {name}" if release else ""
+        yield f"No patch, no setting is known; investigate timeline{which} shows which releases keep them."
 
 
 def _by_setting(faults: Sequence[Finding]) -> dict[str, list[str]]:

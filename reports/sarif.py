@@ -47,8 +47,9 @@ def as_json(investigation: Investigation) -> JsonObject:
                 "rules": list(rules.values()),
             }
         },
+        # Up to its last slash the id is the category: runs about other pairs leave each other's alerts alone.
         "automationDetails": {
-            "id": f"investigate/{_engine_name(investigation)}/{_draft_name(investigation)}"
+            "id": f"investigate/{_engine_name(investigation)}/{_draft_name(investigation)}/"
         },
         "columnKind": "unicodeCodePoints",
         "invocations": [_invocation(investigation)],

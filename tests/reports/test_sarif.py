@@ -87,6 +87,12 @@ def test_every_address_is_relative_and_the_link_is_in_the_message():
     assert message == "draft: asks (https://code.example/vllm/blob/v0.20.1/config.json#L1)"
 
 
+def test_each_pair_is_a_category_of_its_own():
+    assert run_of(builders.investigation())["automationDetails"] == {
+        "id": "investigate/vllm/z-lab/Qwen3.6-27B-DFlash/"
+    }
+
+
 def test_a_rule_is_the_same_whatever_the_case():
     one, other = (builders.finding(promised=text) for text in ("ids [1]", "ids [2]"))
 
