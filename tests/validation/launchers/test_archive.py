@@ -73,6 +73,7 @@ def test_too_large_and_too_many_are_refused(tmp_path: Path, monkeypatch: pytest.
         tar(("results/a.json", b"x" * 2000))[:1000],
         tar(("results/a.json", b"{}")).replace(b"00000000002\0", b"-0000000002\0"),
     ],
+    ids=["text", "packed", "cut", "a negative size"],
 )
 def test_what_is_no_sound_plain_tar_is_refused(tmp_path: Path, data: bytes) -> None:
     with pytest.raises(SourceError, match="cannot be unpacked"):
