@@ -78,6 +78,9 @@ class Derived(Base):
     def __getitem__(self, key):
         return self.items[key]
 
+    def __iter__(self):
+        return iter(self.items)
+
     def __contains__(self, item):
         return item in self.items
 
@@ -253,8 +256,6 @@ PROGRAM = "made/program.py"
 """Where the program stands."""
 _CLASSES = "Base Blend Mixed Derived Guard Kind Mode Odd Pair Point Spot Loud Counted"
 _FUNCTIONS = "reset count optional named collect risky depth wrapped plus_one numbers wrapper"
-_METHODS = (
-    "make add describe twice __enter__ __exit__ __eq__ __add__ __call__ __len__ __getitem__ __contains__"
-)
+_METHODS = "make add describe twice __enter__ __exit__ __eq__ __add__ __call__ __len__ __iter__"
 FOLLOWED = frozenset(f"{_CLASSES} {_FUNCTIONS} {_METHODS}".split())
 """What the interpreter is to enter, although it stands in another file than the caller."""
