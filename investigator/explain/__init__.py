@@ -36,13 +36,13 @@ EXPLANATIONS: tuple[Explanation, ...] = tuple(
         lookahead,
         config_coverage,
         silent_default,
-        rope,
+        target_capture,
+        feature_width,
         mask_token,
         vocab_mapping,
         embedding_scale,
-        feature_width,
         head_sharing,
-        target_capture,
+        rope,
     )
 )
 """In the order in which reports name the contracts."""

@@ -20,12 +20,21 @@ def test_every_exit_code_is_in_its_table():
     }
 
 
-def test_every_link_within_the_project_leads_somewhere():
+def pages() -> list[Path]:
     root = Path(__file__).parents[2]
-    links = re.findall(r"\]\((?!https?:)([^)#]+)\)", README)
+    return sorted({*root.glob("*.md"), *root.glob("docs/**/*.md"), *root.glob("fixtures/**/*.md")})
 
-    assert links
-    assert [link for link in links if not (root / link).exists()] == []
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: page.name)
+def test_every_link_within_the_project_leads_somewhere(page):
+    links = re.findall(r"\]\((?!https?:|#)([^)#\s]+)", page.read_text(encoding="utf-8"))
+
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_links_are_found():
+    assert {"README.md", "architecture.md", "validation.md"} <= {page.name for page in pages()}
+    assert "](docs/architecture.md)" in README
 
 
 def test_every_command_that_it_shows_is_one():

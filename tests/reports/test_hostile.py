@@ -119,6 +119,11 @@ def steering(text):
     )
 
 
+def test_every_format_is_looked_at():
+    """A new one: its place in :class:`TestInert`, then here."""
+    assert set(FORMATS) == {"html", "markdown", "issue", "json", "sarif", "github"}
+
+
 @pytest.mark.parametrize("payload", PAYLOADS, ids=range(len(PAYLOADS)))
 class TestInert:
     def test_html(self, payload):
