@@ -125,11 +125,6 @@ def attribute_of_unknown(owner: Unknown, name: str) -> Value:
     return Unknown(owner.reason, owner.place, owner.not_followed, hides=roots(*parts))
 
 
-def part_of_unknown(owner: Unknown) -> Unknown:
-    """``unknown[...]``."""
-    return children(owner) if owner.hides else owner
-
-
 # -- calls -----------------------------------------------------------------------------
 
 

@@ -67,16 +67,6 @@ def make_set(interp: Interpreter, frame: Frame, node: Node, items: list[Value]) 
     return made
 
 
-def make_dict(
-    interp: Interpreter, frame: Frame, node: Node, pairs: list[tuple[Value, Value]]
-) -> dict[Value, Value]:
-    """A dict of the pairs, later ones over earlier ones."""
-    made: dict[Value, Value] = interp.journal.born({})
-    for key, value in pairs:
-        set_entry(interp, frame, node, made, key, value)
-    return made
-
-
 def set_entry(
     interp: Interpreter, frame: Frame, node: Node, owner: dict[Any, Any], key: Value, value: Value
 ) -> None:

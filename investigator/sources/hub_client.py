@@ -39,7 +39,6 @@ T = TypeVar("T")
 
 _HEX = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
-CARD_KEYS = ("license", "library_name", "pipeline_tag")
 TRIES = 3
 FIRST_WAIT = 0.5
 LONGEST_WAIT = 20.0

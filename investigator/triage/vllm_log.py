@@ -46,7 +46,7 @@ class VllmLog:
         self.notes: list[str] = []
         self._first = self._last = 0
         self._intervals = self._without_drafts = self._cut_lists = 0
-        self._accepted = self._drafted = self._drafts = 0
+        self._accepted = self._drafts = 0
         self._all_accepted = self._all_drafted = 0
         self._error = self._length_sum = 0.0
         self._least, self._most = math.inf, 1.0
@@ -146,7 +146,6 @@ class VllmLog:
         self._drafts += drafts
         self._error += error * drafts
         self._accepted += taken
-        self._drafted += tokens
         self._length_sum += 1 + taken / drafts
         if drafts >= ENOUGH_DRAFTS:
             self._least = min(self._least, 1 + taken / drafts)

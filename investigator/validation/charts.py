@@ -10,7 +10,7 @@ from investigator.validation.statistics import Estimate
 WIDTH = 720
 ROW = 26
 LABELS = 285
-INK, SOFT, BAR, BEST, GRID = "#57606a", "#8c959f", "#5b8def", "#2da44e", "#8c959f55"
+INK, BAR, BEST, GRID = "#57606a", "#5b8def", "#2da44e", "#8c959f55"
 LINES = ("#5b8def", "#2da44e", "#d4762a", "#a371f7", "#8c959f", "#bf3989")
 
 

@@ -1,6 +1,7 @@
 """``validation.json``: an experiment and what it says, in a versioned shape."""
 
 import dataclasses
+import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -100,8 +101,6 @@ def _plain(value: object) -> Json:
 
 
 def _hash(result: VariantResult) -> str | None:
-    import hashlib
-
     if result.fresh is None or not result.fresh.outputs:
         return None
     return hashlib.sha256(json.dumps(result.fresh.outputs, separators=(",", ":")).encode()).hexdigest()

@@ -6,6 +6,7 @@ It reads vLLM's own counters, and asks vLLM's scheduler which request each draft
     python harness.py EXPERIMENT_DIR VARIANT OUT.json [--without OPTION ...]
 """
 
+import dataclasses
 import json
 import os
 import resource
@@ -126,8 +127,6 @@ def difference(after: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str,
 
 def accepted_options(wanted: Mapping[str, Any], without: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
     """The options that this release knows, and a line for each that it does not."""
-    import dataclasses
-
     from vllm.engine.arg_utils import EngineArgs
 
     known = {field.name for field in dataclasses.fields(EngineArgs)}

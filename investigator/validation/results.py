@@ -52,8 +52,6 @@ class VariantResult:
     options: Mapping[str, Json] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     load_seconds: float | None = None
-    warm_up_seconds: float | None = None
-    wall_seconds: float | None = None
     peak_memory_bytes: int | None = None
     fresh: Pass | None = None
     reuse: Pass | None = None
@@ -91,8 +89,6 @@ def parse_result(text: str, where: str, name: str) -> VariantResult:
             options=dict(document.get("options") or {}),
             notes=tuple(str(note)[:500] for note in document.get("notes") or ()),
             load_seconds=_number(document.get("load_seconds")),
-            warm_up_seconds=_number(document.get("warm_up_seconds")),
-            wall_seconds=_number(document.get("wall_seconds")),
             peak_memory_bytes=None
             if document.get("peak_memory_bytes") is None
             else _whole(document["peak_memory_bytes"]),

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 from investigator.code.values import Symbol, Value
 
-NAME = "current_platform"
 _IS = {"is_cuda": True, "is_cuda_alike": True} | dict.fromkeys(
     (
         "is_rocm",
