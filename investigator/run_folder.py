@@ -3,7 +3,7 @@
 import re
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TextIO
@@ -27,8 +27,12 @@ class RunFolder:
     @contextmanager
     def log(self) -> Iterator[TextIO]:
         """A fresh ``log.jsonl``, open for writing."""
-        with (self.path / LOG).open("w", encoding="utf-8") as stream:
+        stream = (self.path / LOG).open("w", encoding="utf-8")
+        try:
             yield stream
+        finally:
+            with suppress(OSError):  # a disk that is full has its own error, where it matters
+                stream.close()
 
     def write(self, name: str, text: str) -> Path:
         """Put one file in place, whole. Raises UsageError when the disk does not take it."""

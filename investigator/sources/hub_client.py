@@ -9,8 +9,10 @@ from ``HF_TOKEN`` alone and goes to the endpoint alone.
 import hashlib
 import os
 import re
+import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -151,19 +153,20 @@ class LiveHub:
     def _download(self, info: "ModelInfo", name: str) -> bytes:
         from huggingface_hub import hf_hub_download
 
-        for again in (False, True):
-            path = hf_hub_download(
-                info.id,
-                name,
-                revision=info.sha,
-                endpoint=self._settings.endpoint,
-                token=self._settings.token or False,
-                cache_dir=self._settings.cache_dir,
-                etag_timeout=self._settings.read_timeout,
-                force_download=again,
-            )
-            if (data := _read(Path(path))) is not None:
-                return data
+        with _writable(self._settings.cache_dir) as folder:
+            for again in (False, True):
+                path = hf_hub_download(
+                    info.id,
+                    name,
+                    revision=info.sha,
+                    endpoint=self._settings.endpoint,
+                    token=self._settings.token or False,
+                    cache_dir=folder,
+                    etag_timeout=self._settings.read_timeout,
+                    force_download=again,
+                )
+                if (data := _read(Path(path))) is not None:
+                    return data
         raise IntegrityError(
             f"{name} of {info.id} is not what the Hub vouches for",
             "is something between here and the Hub changing files? try another network",
@@ -202,6 +205,22 @@ class LiveHub:
             return read_header(self._transport, url, f"{WEIGHTS} of {info.id}", credential), ()
         except InvestigateError as error:
             return None, (f"the shapes of {info.id} were not read: {error}",)
+
+
+@contextmanager
+def _writable(cache: Path | None) -> Iterator[Path | None]:
+    """The library's cache; a folder that is gone afterwards where that one cannot be written."""
+    try:
+        if cache is not None:
+            cache.mkdir(parents=True, exist_ok=True)
+        usable = cache is None or os.access(cache, os.W_OK)
+    except OSError:
+        usable = False
+    if usable:
+        yield cache
+        return
+    with tempfile.TemporaryDirectory(prefix="investigate-", ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
 
 
 def _modeling_files(sizes: Mapping[str, int | None]) -> list[str]:

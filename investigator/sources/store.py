@@ -187,7 +187,10 @@ class Store:
             header = json.loads(head)
             if header["sha256"] != hashlib.sha256(body).hexdigest() or header["key"] != key:
                 raise ValueError("its content does not have its hash")
-            return Record(json.loads(body), datetime.fromisoformat(header["kept_at"]))
+            kept_at = datetime.fromisoformat(header["kept_at"])
+            if kept_at.tzinfo is None:
+                raise ValueError("its time names no zone")
+            return Record(json.loads(body), kept_at)
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             self._set_aside(path, f"record {kind} of {key}: {error}")
             return None

@@ -13,6 +13,7 @@ DEFAULTS = {
     "configs": 20_000,
     "faults": 120,
     "kills": 100,
+    "load": 50,
     "symptoms": 10_000,
 }
 """The campaigns, and how many inputs one tries when nothing else is said."""

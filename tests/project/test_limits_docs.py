@@ -24,6 +24,7 @@ REACHED = {
     "sources.index_page.MAX_COMMENTS": "sources/test_package_index.py::test_a_page_that_parsers_take_hours",
     "sources.transport.DEFAULT_LIMIT": "sources/test_transport.py::test_a_body_over_the_limit_of_every",
     "sources.transport.ERROR_BODY_LIMIT": "sources/test_transport.py::ERROR_BODY_LIMIT",
+    "sources.connections.MAX_CONNECTIONS": "sources/test_transport.py::test_thirty_at_once_share_eight",
     "sources.transport.MAX_REDIRECTS": "sources/test_transport.py::redirects more than 5 times",
     "sources.web.NetworkPolicy.tries": "sources/test_transport.py::test_trouble_that_may_pass_is_tried",
     "sources.web.NetworkPolicy.longest_wait": "sources/test_transport.py::test_retry_after_an_hour_is",

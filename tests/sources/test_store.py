@@ -94,6 +94,14 @@ def test_a_corrupt_record_is_set_aside_and_reported(store: Store, events: list[E
     assert not entry.exists()
 
 
+def test_a_record_whose_time_names_no_zone_is_a_miss(store: Store) -> None:
+    store.keep("answers", "key", 1)
+    [entry] = [path for path in files_below(store.root) if path.name != "CACHEDIR.TAG"]
+    entry.write_bytes(entry.read_bytes().replace(b"+00:00", b""))
+
+    assert store.entry("answers", "key") is None
+
+
 def test_a_record_whose_value_was_edited_is_a_miss(store: Store) -> None:
     store.keep("answers", "key", {"verdict": "broken"})
     [entry] = [path for path in files_below(store.root) if path.name != "CACHEDIR.TAG"]

@@ -6,6 +6,7 @@ import ssl
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -32,6 +33,7 @@ from investigator.sources.transport import (
     Usage,
 )
 from investigator.sources.web import basic_credential, redirect_target
+from tests.support.fault_proxy import fault_proxy
 
 CANARY = "canary-f3a1"
 
@@ -278,6 +280,20 @@ def test_a_body_over_the_limit_of_every_answer(transport: Transport, httpserver:
     assert len(fetch(transport, httpserver.url_for("/a"))) == 16 << 20
     with pytest.raises(LimitError, match="sends more than 16777216 bytes"):
         fetch(transport, httpserver.url_for("/b"))
+
+
+def test_thirty_at_once_share_eight_connections(transport: Transport, httpserver: HTTPServer) -> None:
+    def slow(request: Request) -> Response:
+        time.sleep(0.05)
+        return Response(b"x")
+
+    httpserver.expect_request("/a").respond_with_handler(slow)
+    with fault_proxy(httpserver.port) as proxy, ThreadPoolExecutor(30) as pool:
+        url = f"http://127.0.0.1:{proxy.port}/a"
+        bodies = list(pool.map(lambda _: fetch(transport, url), range(30)))
+
+    assert bodies == [b"x"] * 30
+    assert 1 < proxy.most_open <= 8
 
 
 def test_the_body_of_a_refusal_is_cut(transport: Transport, httpserver: HTTPServer) -> None:

@@ -40,7 +40,7 @@ class WholeCase:
 
     def command(self, out: Path, *arguments: str) -> list[str]:
         """The command line of a run on everything."""
-        command = [sys.executable, "-m", "investigator", "run", "-q", "--out", str(out)]
+        command = [sys.executable, "-m", "investigator", "run", "--out", str(out)]
         command += [
             "--engine",
             "vllm==0.20.0",
