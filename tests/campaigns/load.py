@@ -1,6 +1,6 @@
 """Many investigations at once in one process, and a timeline of many releases for five drafters.
 
-Prints what was asked of each server, how many connections were open together, how long it took and how
+Prints what was asked of each server, how many connections were under way together, how long it took and how
 much memory it took; finds are verdicts that differ from those of one investigation alone, failed agents,
 and more connections than each investigation may have.
 """
@@ -47,7 +47,7 @@ def campaign(count: int, chance: random.Random) -> Counter[str]:
                 counts["as alone" if same else "FIND: otherwise than alone"] += 1
                 failed = investigation is None or any(report.error for report in investigation.agents)
                 counts["FIND: an agent failed"] += failed
-            together = sum(proxy.most_open for proxy in case.proxies.values())
+            together = sum(proxy.most_under_way for proxy in case.proxies.values())
             counts["FIND: too many connections"] += together > count * MAX_CONNECTIONS
             _say(case, f"{count} at once, {label}", started)
         counts += _timeline(case)
@@ -111,7 +111,10 @@ def _say(case: WholeCase, what: str, started: float) -> None:
     megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     seconds = f"{time.monotonic() - started:.0f} s, " if started else ""
     asked_for = {name: proxy.seen for name, proxy in case.proxies.items()}
-    together = {name: proxy.most_open for name, proxy in case.proxies.items()}
-    print(f"{what}: {seconds}requests {asked_for}, open together {together}, peak {megabytes} MB", flush=True)
+    together = {name: proxy.most_under_way for name, proxy in case.proxies.items()}
+    print(
+        f"{what}: {seconds}requests {asked_for}, under way together {together}, peak {megabytes} MB",
+        flush=True,
+    )
     for proxy in case.proxies.values():
-        proxy.seen = proxy.most_open = 0
+        proxy.seen = proxy.most_under_way = 0

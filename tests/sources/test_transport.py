@@ -293,7 +293,7 @@ def test_thirty_at_once_share_eight_connections(transport: Transport, httpserver
         bodies = list(pool.map(lambda _: fetch(transport, url), range(30)))
 
     assert bodies == [b"x"] * 30
-    assert 1 < proxy.most_open <= 8
+    assert 1 < proxy.most_under_way <= 8
 
 
 def test_the_body_of_a_refusal_is_cut(transport: Transport, httpserver: HTTPServer) -> None:

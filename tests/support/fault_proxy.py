@@ -42,9 +42,10 @@ class FaultProxy:
         self.faults: dict[int, Fault] = {}
         self.every: Fault | None = None
         self.seen = 0
-        self.open = 0
-        self.most_open = 0
-        """Connections that were open together, at most."""
+        self.under_way = 0
+        self.most_under_way = 0
+        """Requests that waited for their answer together, at most; each has its own connection."""
+        self._lock = threading.Lock()
         self._over = threading.Event()
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = int(self._listener.getsockname()[1])
@@ -57,8 +58,6 @@ class FaultProxy:
                 return
             fault = self.faults.get(self.seen, self.every)
             self.seen += 1
-            self.open += 1
-            self.most_open = max(self.most_open, self.open)
             threading.Thread(target=self._serve, args=(client, fault), daemon=True).start()
 
     def close(self) -> None:
@@ -67,23 +66,24 @@ class FaultProxy:
         self._listener.close()
 
     def _serve(self, client: socket.socket, fault: Fault | None) -> None:
-        try:
-            with client:
-                self._answer(client, fault)
-        finally:
-            self.open -= 1
-
-    def _answer(self, client: socket.socket, fault: Fault | None) -> None:
-        request = self._receive(client, b"\r\n\r\n")
-        if fault is Fault.DROP or not request:
-            return
-        answer = spoiled(self._forward(request), fault)
-        try:
-            client.sendall(answer)
-            if fault is Fault.STALL:
-                self._over.wait(self.stall)
-        except OSError:
-            return
+        with client:
+            request = self._receive(client, b"\r\n\r\n")
+            if fault is Fault.DROP or not request:
+                return
+            with self._lock:
+                self.under_way += 1
+                self.most_under_way = max(self.most_under_way, self.under_way)
+            try:
+                answer = spoiled(self._forward(request), fault)
+            finally:
+                with self._lock:
+                    self.under_way -= 1
+            try:
+                client.sendall(answer)
+                if fault is Fault.STALL:
+                    self._over.wait(self.stall)
+            except OSError:
+                return
 
     def _forward(self, request: bytes) -> bytes:
         head, _, body = request.partition(b"\r\n\r\n")
