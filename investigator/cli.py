@@ -97,8 +97,12 @@ def investigate() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """The console script. SIGTERM ends a command as SIGINT does: with what was found so far."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    leave(invoke(arguments))
+    try:
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        code = invoke(arguments)
+    except KeyboardInterrupt:  # one that came before the command began, or while it was ending
+        code = ExitCode.INTERRUPTED
+    leave(code)
 
 
 def invoke(arguments: Sequence[str] | None = None) -> int:
@@ -127,7 +131,13 @@ def invoke(arguments: Sequence[str] | None = None) -> int:
 
 
 def leave(code: int) -> NoReturn:
-    """End the process, without waiting for a read that was given up (deadline, interrupt)."""
+    """End the process, without waiting for a read that was given up (deadline, interrupt).
+
+    What is left to do takes no time: a signal changes nothing any more.
+    """
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)
     sys.stdout.flush()
     sys.stderr.flush()
     if any(not thread.daemon for thread in threading.enumerate() if thread is not threading.main_thread()):

@@ -113,7 +113,7 @@ def _say(case: WholeCase, what: str, started: float) -> None:
     asked_for = {name: proxy.seen for name, proxy in case.proxies.items()}
     together = {name: proxy.most_under_way for name, proxy in case.proxies.items()}
     print(
-        f"{what}: {seconds}requests {asked_for}, under way together {together}, peak {megabytes} MB",
+        f"{what}: {seconds}requests {asked_for}, together {together}, peak {megabytes} MB",
         flush=True,
     )
     for proxy in case.proxies.values():

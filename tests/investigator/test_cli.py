@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 
 import pytest
 from click.shell_completion import ShellComplete
@@ -73,18 +74,24 @@ def test_a_closed_pipe_is_no_error_of_ours():
     assert "Traceback" not in done.stderr
 
 
-def test_a_termination_is_an_interrupt(monkeypatch, capsys):
+@pytest.fixture
+def handlers() -> Iterator[None]:
+    """The handlers of this process, as they were."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+def test_a_termination_is_an_interrupt(monkeypatch, capsys, handlers):
     def terminated(**_: object) -> None:
         os.kill(os.getpid(), signal.SIGTERM)
         time.sleep(5)
 
     monkeypatch.setattr(cli.investigate, "main", terminated)
-    before = signal.getsignal(signal.SIGTERM)
-    try:
-        with pytest.raises(SystemExit) as caught:
-            cli.main([])
-    finally:
-        signal.signal(signal.SIGTERM, before)
+
+    with pytest.raises(SystemExit) as caught:
+        cli.main([])
 
     assert caught.value.code == 130
     assert capsys.readouterr().err == "investigate: error: interrupted\n"
@@ -108,3 +115,17 @@ def test_a_shell_completes(words, offered):
     found = {item.value for item in completion.get_completions(words[:-1], words[-1])}
 
     assert offered <= found
+
+
+def test_a_second_interrupt_while_the_first_is_told_of_is_one_too(monkeypatch, handlers):
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli.investigate, "main", interrupted)
+    monkeypatch.setattr(cli, "_complain", interrupted)
+
+    with pytest.raises(SystemExit) as caught:
+        cli.main([])
+
+    assert caught.value.code == 130
+    assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN  # nothing is left that one could interrupt
