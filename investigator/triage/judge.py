@@ -103,7 +103,7 @@ def _decide(view: _View) -> tuple[Answer, str]:
     if view.symptom.best is None or view.shape is Shape.CANNOT_TELL or view.has("random prompts"):
         return _too_little(view)
     if view.shape is Shape.HEALTHY:
-        return _healthy(view)
+        return _mixed(view) or _healthy(view)
     if view.shape is Shape.CUT_OFF and view.has("limited draft tokens"):
         return (
             Answer.EITHER,
@@ -112,7 +112,7 @@ def _decide(view: _View) -> tuple[Answer, str]:
     if view.shape is Shape.LONG_CONTEXTS:
         return _long(view)
     if view.left is not None and view.left >= SAME_WITHIN:
-        return _explained(view)
+        return _mixed(view) or _explained(view)
     if view.shape is Shape.CUT_OFF and view.expected:
         return Answer.ENGINE, (
             f"Acceptance stops at position {view.shapes[0].position}. This drafter's published "
@@ -158,6 +158,17 @@ def _too_little(view: _View) -> tuple[Answer, str]:
     if view.symptom.best is None:
         return Answer.UNKNOWN, "Nothing in the input is a format that this program reads."
     return Answer.UNKNOWN, f"{view.shapes[0].why[0].upper()}{view.shapes[0].why[1:]}."
+
+
+def _mixed(view: _View) -> tuple[Answer, str] | None:
+    """Where parts of the input are far apart their mean may hide a broken one: no fault can be denied."""
+    apart = view.symptom.best.apart if view.symptom.best else None
+    if apart is None:
+        return None
+    return Answer.EITHER, (
+        f"AL {view.length:.2f} is a mean of parts that run from {apart[0]:.2f} to {apart[1]:.2f}: one of "
+        "several deployments or ranks may be broken. Read them one at a time."
+    )
 
 
 def _healthy(view: _View) -> tuple[Answer, str]:

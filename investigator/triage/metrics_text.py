@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from investigator.triage.definitions import from_counts, from_length, other_definitions
 from investigator.triage.reader import Piece
 from investigator.triage.symptom import Counters, InputKind, Measurement, PrefixCache
-from investigator.triage.tally import MAX_POSITIONS
+from investigator.triage.tally import ENOUGH_DRAFTS, MAX_POSITIONS, Spread
 
 _SERIES = re.compile(
     r"\s*(?P<engine>vllm|sglang)[:_](?P<name>[a-z0-9_]{1,80})(?P<labels>\{[^\n]{0,4000}\})?"
@@ -112,6 +112,11 @@ class MetricsText:
         counters = Counters(drafts=drafts, draft_tokens=tokens or None, accepted_tokens=accepted, exact=True)
         length = from_counts(drafts, accepted, GIVEN_AS + how)
         positions = self._positions(values, drafts)
+        spread = Spread()
+        for (name, labels), count in values.items():
+            if name == "vllm:spec_decode_num_drafts" and count > 0:
+                taken = values.get(("vllm:spec_decode_num_accepted_tokens", labels), 0.0)
+                spread.add(1 + taken / count, count)
         spans = [span for name, span in self._lines.items() if name.startswith("vllm:spec")]
         return (
             Measurement(
@@ -123,6 +128,8 @@ class MetricsText:
                 length=length,
                 per_position=positions,
                 others=other_definitions(length, counters, len(positions)),
+                notes=spread.remarks(),
+                apart=spread.apart,
             ),
         )
 
@@ -135,6 +142,9 @@ class MetricsText:
         length = from_length(
             mean, "SGLang's gauge spec_accept_length (bonus token counted), the last interval only"
         )
+        spread = Spread()
+        for gauge in gauges:
+            spread.add(gauge, ENOUGH_DRAFTS)  # a gauge does not say how many drafts are behind it
         ranks = f"mean over {len(gauges)} ranks, not pooled by drafts" if len(gauges) > 1 else "one rank"
         return (
             Measurement(
@@ -145,7 +155,8 @@ class MetricsText:
                 counters=Counters(),
                 length=length,
                 others=other_definitions(length, Counters(), 0),
-                notes=(f"a gauge of the last log interval; {ranks}",),
+                notes=(f"a gauge of the last log interval; {ranks}", *spread.remarks()),
+                apart=spread.apart,
             ),
         )
 

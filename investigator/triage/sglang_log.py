@@ -11,7 +11,7 @@ import re
 from investigator.triage.definitions import from_length, other_definitions
 from investigator.triage.reader import Piece
 from investigator.triage.symptom import Counters, InputKind, LengthPoint, Measurement, PrefixCache
-from investigator.triage.tally import NUMBER, ByContext, number
+from investigator.triage.tally import NUMBER, ByContext, Spread, number
 
 _LENGTH = re.compile(rf"(?<!block )\baccept len: ?({NUMBER})")
 _RATE = re.compile(r"\baccept rate: ?([01](?:\.[0-9]{1,12})?)\b")
@@ -39,6 +39,7 @@ class SglangLog:
         self._weight = self._length = self._plain = 0.0
         self._rate = self._rate_weight = 0.0
         self._context = ByContext()
+        self._spread = Spread()
         self._new = self._cached = self._prefill_line = 0
 
     def feed(self, piece: Piece) -> bool:
@@ -71,7 +72,9 @@ class SglangLog:
                 notes=(
                     "the log gives no counts: the number of drafts is running requests × "
                     f"{steps_a_line or STEPS_A_LINE} steps a line, summed",
+                    *self._spread.remarks(),
                 ),
+                apart=self._spread.apart,
             ),
         )
 
@@ -105,6 +108,7 @@ class SglangLog:
         self._weight += weight
         self._length += length * weight
         self._plain += length
+        self._spread.add(length, weight * STEPS_A_LINE)
         if rate := _RATE.search(piece.text):
             self._rate += float(rate[1]) * weight
             self._rate_weight += weight

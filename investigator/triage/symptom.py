@@ -77,6 +77,8 @@ class Measurement:
     per_position: tuple[float, ...] = ()
     others: tuple[OtherDefinition, ...] = ()
     notes: tuple[str, ...] = ()
+    apart: tuple[float, float] | None = None
+    """The lowest and highest AL of its parts, where these are too far apart to be one thing."""
 
 
 @dataclass(frozen=True, kw_only=True)

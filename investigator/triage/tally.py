@@ -1,5 +1,6 @@
 """Running totals of log lines: constant memory, however long the input is."""
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable
@@ -24,6 +25,11 @@ def rates(text: str) -> tuple[float, ...]:
         return ()
     values = tuple(float(part) for part in found)
     return values if all(value <= 1 for value in values) else ()
+
+
+ENOUGH_DRAFTS = 100
+APART = 3
+"""Intervals of this many drafts whose accepted tokens a draft are this many times apart show two things."""
 
 
 class Positions:
@@ -53,6 +59,33 @@ class Positions:
             return ()
         width, drafts = self._drafts.most_common(1)[0]
         return tuple(min(1.0, value / drafts) for value in self._sums[width])
+
+
+class Spread:
+    """The lowest and the highest AL among intervals that have enough drafts to count."""
+
+    def __init__(self) -> None:
+        self._least, self._most = math.inf, 1.0
+
+    def add(self, length: float, drafts: float) -> None:
+        """One interval."""
+        if drafts >= ENOUGH_DRAFTS:
+            self._least, self._most = min(self._least, length), max(self._most, length)
+
+    @property
+    def apart(self) -> tuple[float, float] | None:
+        """Both, where they are too far apart to be one deployment on one kind of text."""
+        far = self._most - 1 > APART * (self._least - 1)
+        return (self._least, self._most) if far else None
+
+    def remarks(self) -> tuple[str, ...]:
+        """What to mind about it."""
+        if self.apart is None:
+            return ()
+        return (
+            f"its parts differ too much to be one thing, AL {self._least:.2f} to {self._most:.2f}: several "
+            "deployments or ranks in one input, or another kind of text; read them one at a time",
+        )
 
 
 class ByContext:

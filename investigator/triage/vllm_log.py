@@ -6,7 +6,6 @@ the releases (``Draft acceptance rate`` became ``Avg Draft acceptance rate``, th
 added), so each field is looked for by its own name and a missing one is simply missing.
 """
 
-import math
 import re
 
 from investigator.triage.definitions import drafts_of_interval, from_counts, from_ratio, other_definitions
@@ -19,7 +18,7 @@ from investigator.triage.symptom import (
     Measurement,
     PrefixCache,
 )
-from investigator.triage.tally import NUMBER, ByContext, Positions, number, rates
+from investigator.triage.tally import NUMBER, ByContext, Positions, Spread, number, rates
 
 _LENGTH = re.compile(rf"Mean acceptance length: ?({NUMBER})")
 _ACCEPTED = re.compile(r"\bAccepted: ?([0-9]{1,15}) ?tokens")
@@ -32,9 +31,6 @@ _KV_TOKENS = re.compile(r"KV cache size: ([0-9]{1,3}(?:,[0-9]{3}){0,5}) tokens")
 
 GIVEN_AS = "vLLM's 'Mean acceptance length', which counts the bonus token, pooled over intervals by drafts"
 RATIO_AS = "vLLM's draft acceptance rate (accepted ÷ drafted tokens), times the draft tokens a draft"
-ENOUGH_DRAFTS = 200
-APART = 3
-"""Intervals of this many drafts whose accepted tokens a draft are this many times apart show two things."""
 
 
 class VllmLog:
@@ -49,7 +45,7 @@ class VllmLog:
         self._accepted = self._drafts = 0
         self._all_accepted = self._all_drafted = 0
         self._error = self._length_sum = 0.0
-        self._least, self._most = math.inf, 1.0
+        self._spread = Spread()
         self._positions = Positions()
         self._context = ByContext()
         self._kv_tokens = 0
@@ -99,6 +95,7 @@ class VllmLog:
                     self._length_sum / measured if measured > 1 else None,
                 ),
                 notes=self._remarks(widths),
+                apart=self._spread.apart,
             ),
         )
 
@@ -147,9 +144,7 @@ class VllmLog:
         self._error += error * drafts
         self._accepted += taken
         self._length_sum += 1 + taken / drafts
-        if drafts >= ENOUGH_DRAFTS:
-            self._least = min(self._least, 1 + taken / drafts)
-            self._most = max(self._most, 1 + taken / drafts)
+        self._spread.add(1 + taken / drafts, drafts)
         self._positions.add(row, drafts)
         self._context.add(self._request_context, 1 + taken / drafts, drafts)
         return True
@@ -186,11 +181,7 @@ class VllmLog:
             )
         if self._cut_lists:
             found.append(f"{self._cut_lists} per-position lists do not add up to AL - 1 and were left out")
-        if self._most - 1 > APART * (self._least - 1):
-            found.append(
-                f"the intervals differ too much to be one thing, AL {self._least:.2f} to {self._most:.2f}: "
-                "several deployments in one log, or another kind of text; read them one at a time"
-            )
+        found += self._spread.remarks()
         if len(widths) > 1:
             spelled = ", ".join(str(width) for width in sorted(widths)[:8])
             found.append(

@@ -182,3 +182,15 @@ def test_hits_alone_do_not_judge_acceptance() -> None:
     triage = judge(read_symptom(io.BytesIO(text.encode())), load_figures())
     assert triage.answer is Answer.NOT_DRAFTER
     assert triage.shape is Shape.CANNOT_TELL
+
+
+def test_a_broken_rank_does_not_hide_behind_a_sound_one() -> None:
+    line = "[2026-06-02 10:00:01 DP{} TP0] Decode batch, #running-req: 4, #token: 400, accept len: {}, "
+    both = read_symptom(io.BytesIO(f"{line.format(0, '1.20')}\n{line.format(1, '5.20')}\n".encode()))
+    sound = read_symptom(io.BytesIO(f"{line.format(0, '4.80')}\n{line.format(1, '5.20')}\n".encode()))
+
+    hidden = judge(both, load_figures())
+
+    assert hidden.answer is Answer.EITHER
+    assert "from 1.20 to 5.20" in hidden.headline
+    assert judge(sound, load_figures()).answer is Answer.NO_FAULT

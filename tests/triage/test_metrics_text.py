@@ -82,3 +82,13 @@ def test_no_drafts_is_not_a_measurement(symptom_of: Read) -> None:
     symptom = symptom_of("vllm:spec_decode_num_drafts_total 0.0\n")
     assert symptom.best is None
     assert "nothing was drafted" in symptom.notes[0]
+
+
+def test_a_rank_far_from_the_others_is_told_of(symptom_of: Read) -> None:
+    apart = symptom_of(scrape(1000, 200, 150, 50, engine=0) + scrape(1000, 1800, 950, 850, engine=1)).best
+    alike = symptom_of(scrape(1000, 1700, 900, 800, engine=0) + scrape(1000, 1800, 950, 850, engine=1)).best
+    assert apart is not None
+    assert alike is not None
+    assert apart.apart == pytest.approx((1.2, 2.8))
+    assert "AL 1.20 to 2.80" in apart.notes[0]
+    assert alike.apart is None
