@@ -10,7 +10,7 @@
 ``expressions``, ``statements`` and what they are made of: ``literals``, ``operators``,
 ``comprehensions``, ``assignment``, ``loops``, ``attempts``, ``matching``
 ``functions``, ``classes``, ``dataclass_fields``, ``enums``, ``exceptions``
-``builtin_functions``, ``builtin_methods``, ``externals``  what Python brings along
+``builtin_functions``, ``builtin_types``, ``builtin_methods``, ``externals``  what Python brings along
 ``effects``                   what code that is not followed may have changed
 ``lazy``                      values worked out backwards, on demand
 

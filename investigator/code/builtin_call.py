@@ -1,0 +1,63 @@
+"""One call of a builtin function or type, as the functions that answer it see it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from tree_sitter import Node
+
+from investigator.code.frames import Frame
+from investigator.code.heap import spread
+from investigator.code.iteration import iterate
+from investigator.code.values import OneOf, Unknown, Value
+
+if TYPE_CHECKING:
+    from investigator.code.interpreter import Interpreter
+
+PLAIN = (int, float, str, bool, type(None))
+VALUES = (*PLAIN, list, tuple, dict, set, frozenset, range, slice)
+"""The types of values that stand for themselves."""
+
+
+class Call:
+    """One call of a builtin: its arguments, and where it stands."""
+
+    def __init__(
+        self,
+        interp: Interpreter,
+        frame: Frame,
+        node: Node,
+        name: str,
+        args: tuple[Value, ...],
+        kwargs: dict[str, Value],
+    ) -> None:
+        self.interp, self.frame, self.node, self.name = interp, frame, node, name
+        self.args, self.kwargs = args, kwargs
+
+    def unknown(self, what: str = "") -> Unknown:
+        return Unknown(what or f"{self.name}() of something not followed", self.frame.module.place(self.node))
+
+    def fail(self, kind: str, message: str) -> Exception:
+        return self.interp.fail(kind, message, self.frame, self.node)
+
+    def get(self, number: int, name: str, default: Value = None) -> Value:
+        return self.args[number] if len(self.args) > number else self.kwargs.get(name, default)
+
+    def items(self, value: Value) -> list[Value] | Unknown:
+        return iterate(self.interp, self.frame, self.node, value)
+
+    def spread_items(self, value: Value) -> list[Value]:
+        found = self.items(value)
+        return [spread(found)] if isinstance(found, Unknown) else found
+
+    def over(self, choice: OneOf, compute: Callable[[Value], Value]) -> Value:
+        return self.interp.over(self.frame, self.node, choice, compute)
+
+    def with_args(self, *args: Value) -> Call:
+        return Call(self.interp, self.frame, self.node, self.name, args, self.kwargs)
+
+
+Entry = tuple[Callable[[Call], Value], int, int | None, tuple[str, ...] | None]
+"""How a builtin is answered: the function, the least and most positional arguments, the keywords
+(None: any)."""
