@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from investigator.code import classes, effects
 from investigator.code.assignment import delete_attribute
+from investigator.code.attributes import not_there
 from investigator.code.builtin_call import VALUES, Call, Entry
 from investigator.code.exceptions import is_exception_name, is_subclass_of_builtin
 from investigator.code.heap import join_values, lost, may_be_absent, without_absent
@@ -47,7 +48,7 @@ def _getattr(this: Call) -> Value:
     if value is NotImplemented:
         if len(this.args) > 2:
             return this.args[2]
-        return this.interp.not_there(this.frame, this.node, owner, name)
+        return not_there(this.interp, this.frame, this.node, owner, name)
     if not may_be_absent(value):
         return value
     if len(this.args) > 2 and isinstance(value, OneOf):

@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 from tree_sitter import Node
 
 from investigator.code import (
+    attributes,
     builtin_functions,
     builtin_methods,
     classes,
@@ -35,9 +36,9 @@ from investigator.code import (
     variables,
 )
 from investigator.code.branching import Deferred, Signal, either, over
-from investigator.code.exceptions import is_subclass_of_builtin, message_of
+from investigator.code.exceptions import message_of
 from investigator.code.frames import Frame
-from investigator.code.heap import Journal, join_values, may_be_absent, settled, without_absent
+from investigator.code.heap import Journal, may_be_absent, settled
 from investigator.code.local_bindings import LocalBindings, assigned_attributes, bound_names, local_bindings
 from investigator.code.program import Definition, Module, Program
 from investigator.code.syntax import Place
@@ -52,15 +53,11 @@ from investigator.code.values import (
     External,
     FunctionValue,
     Instance,
-    IntMember,
-    ModuleValue,
     NativeMethod,
     OneOf,
     Partial,
     Raised,
     Scope,
-    StrMember,
-    Super,
     Symbol,
     TracedDict,
     TracedList,
@@ -502,172 +499,16 @@ class Interpreter:
 
     def attribute(self, frame: Frame, node: Node, owner: Value, name: str) -> Value:
         """``owner.name``. Raises Raised(AttributeError) where it surely does not exist."""
-        value = self.attribute_or_missing(frame, node, owner, name)
-        if value is NotImplemented:
-            return self.not_there(frame, node, owner, name)
-        if may_be_absent(value):
-            self.doubts += 1
-            self.note(Happening.ASSUME, "no AttributeError", value, frame, node)
-            return without_absent(value)
-        return value
-
-    def not_there(self, frame: Frame, node: Node, owner: Value, name: str) -> Unknown:
-        """What an attribute comes to that is asked for outright and is not there: its class's default,
-        which is not known, or Raised(AttributeError)."""
-        if isinstance(owner, Instance) and owner.defaults:
-            return Unknown(f"{owner!r} names no {name}: its class's default", frame.module.place(node))
-        raise self.fail("AttributeError", f"{owner!r} has no attribute {name!r}", frame, node)
+        return attributes.attribute(self, frame, node, owner, name)
 
     def attribute_or_missing(self, frame: Frame, node: Node, owner: Value, name: str) -> Value:
         """``owner.name``; NotImplemented where it surely does not exist; ABSENT among its
         options where it may not."""
-        if isinstance(owner, Instance):
-            return self._instance_attribute(frame, node, owner, name)
-        if isinstance(owner, Unknown):
-            return builtin_methods.attribute_of_unknown(owner, name)
-        if isinstance(owner, OneOf):
-            value = over(self, frame, node, owner, lambda o: self._option_attribute(frame, node, o, name))
-            return NotImplemented if value is ABSENT else value
-        if isinstance(owner, Symbol):
-            kept = owner.kept()
-            value = kept[name] if kept is not None and name in kept else owner.attribute(name)
-            if value is ABSENT:
-                return NotImplemented
-            return self._undecided(frame, node, f".{name}") if value is NotImplemented else value
-        if isinstance(owner, ModuleValue):
-            return self.module_attribute(owner.module, name)
-        if isinstance(owner, External):
-            return External(f"{owner.dotted}.{name}")
-        if isinstance(owner, ClassValue):
-            return classes.attribute_of_class(self, owner, name)
-        if isinstance(owner, Super):
-            return classes.super_attribute(self, owner, name)
-        if isinstance(owner, (StrMember, IntMember)):
-            value = enums.member_attribute(self, owner, name)
-            if value is not NotImplemented:
-                return classes.bind_attribute(self, frame, node, owner, value)
-        return builtin_methods.attribute(owner, name, frame.module.place(node))
-
-    def _option_attribute(self, frame: Frame, node: Node, option: Value, name: str) -> Value:
-        value = self.attribute_or_missing(frame, node, option, name)
-        return ABSENT if value is NotImplemented else value
-
-    def _instance_attribute(self, frame: Frame, node: Node, owner: Instance, name: str) -> Value:
-        value = owner.attributes.get(name, ABSENT)
-        if may_be_absent(value):
-            value = self._not_on_instance(frame, node, owner, name, value)
-        if owner.label is not None:
-            self.note(Happening.READ, f"{owner.label}.{name}", value, frame, node)
-        return value
-
-    def _not_on_instance(self, frame: Frame, node: Node, owner: Instance, name: str, found: Value) -> Value:
-        """An attribute that the object itself does not have, or (ABSENT among its options) may
-        not have."""
-        rest = without_absent(found)
-        loose = next((key for key in owner.attributes if is_spread(key)), None)
-        if loose is not None:
-            return single(loose)
-        value = self._find_on_class(frame, node, owner, name)
-        if rest is ABSENT or not isinstance(found, OneOf):
-            return value
-        return join_values(rest, ABSENT if value is NotImplemented else value, found.reason)
-
-    def _find_on_class(self, frame: Frame, node: Node, owner: Instance, name: str) -> Value:
-        cls = owner.cls
-        if cls is not None:
-            if name == "__class__":
-                return cls
-            value = classes.class_attribute(self, cls, name)
-            if value is not NotImplemented:
-                own = self._made_attribute(owner, name, value)
-                if own is not NotImplemented and own is not ABSENT:
-                    return own
-                return classes.bind_attribute(self, frame, node, owner, value)
-        if name == "__dict__":
-            if owner.complete:
-                return owner.attributes
-            return Unknown(f"{owner!r}.__dict__", hides=(owner.attributes,))
-        if owner.made_by is not None:
-            with self.timeless():
-                value = owner.made_by(name)
-            if value is not NotImplemented and value is not ABSENT:
-                return value
-            if value is ABSENT:
-                return self._made_up(frame, node, owner, name, surely_missing=True)
-        return self._made_up(frame, node, owner, name, surely_missing=owner.complete)
-
-    def _made_attribute(self, owner: Instance, name: str, on_class: Value) -> Value:
-        """What an object worked out on demand has itself of an attribute that its class has too."""
-        if owner.made_by is None or owner.cls is None:
-            return NotImplemented
-        if isinstance(on_class, FunctionValue) and classes.is_marked(on_class, "property"):
-            return NotImplemented
-        order = classes.mro(self, owner.cls)
-        if not any(isinstance(b, ClassValue) and name in self.assigned_attributes(b) for b in order):
-            return NotImplemented
-        with self.timeless():
-            return owner.made_by(name)
-
-    def _made_up(
-        self, frame: Frame, node: Node, owner: Instance, name: str, *, surely_missing: bool
-    ) -> Value:
-        """What ``__getattr__`` gives; NotImplemented or Unknown where the class has none."""
-        if owner.cls is not None and not name.startswith("__"):
-            getter = classes.class_attribute(self, owner.cls, "__getattr__")
-            if isinstance(getter, FunctionValue):
-                try:
-                    return self.invoke(frame, node, getter, (owner, name), {})
-                except Raised as error:
-                    if not is_subclass_of_builtin(error.error.name, "AttributeError"):
-                        raise
-                    return NotImplemented
-        if surely_missing:
-            return NotImplemented
-        return Unknown(f"{owner!r} may have an attribute {name}", frame.module.place(node))
+        return attributes.attribute_or_missing(self, frame, node, owner, name)
 
     def set_attribute(self, frame: Frame, node: Node, owner: Value, name: str, value: Value) -> None:
         """``owner.name = value``."""
-        if isinstance(owner, OneOf):
-            self.over(frame, node, owner, lambda o: self.set_attribute(frame, node, o, name, value))
-        elif isinstance(owner, Unknown):
-            effects.set_on_unknown(self, owner, name, value)
-        elif isinstance(owner, ClassValue):
-            self.journal.touch(owner.assigned, name)
-            owner.assigned[name] = value
-        elif isinstance(owner, ModuleValue):
-            scope = self.globals_of(owner.module)
-            self.journal.touch(scope.variables, name)
-            scope.variables[name] = value
-        elif isinstance(owner, Instance):
-            self._set_on_instance(frame, node, owner, name, value)
-        elif isinstance(owner, Symbol):
-            kept = owner.kept()
-            if kept is not None:
-                self.journal.touch(kept, name)
-                kept[name] = value
-                self.note(Happening.STORE, f"{type(owner).__name__}.{name}", (owner, value), frame, node)
-        elif isinstance(owner, Builtin):
-            raise self.fail("TypeError", f"cannot set {name!r} of {owner.name!r}", frame, node)
-        elif isinstance(owner, _NOT_CALLABLE):
-            raise self.fail("AttributeError", f"{type(owner).__name__} has no {name!r}", frame, node)
-
-    def _set_on_instance(self, frame: Frame, node: Node, owner: Instance, name: str, value: Value) -> None:
-        cls = owner.cls
-        if cls is not None:
-            setter = classes.property_accessor(self, cls, name, "setter")
-            if setter is not None:
-                self.invoke(frame, node, setter, (owner, value), {})
-                return
-            if classes.is_read_only(self, cls, name):
-                raise self.fail("AttributeError", f"{cls.name}.{name} has no setter", frame, node)
-            if dataclass_fields.is_frozen(self, cls):
-                raise self.fail("FrozenInstanceError", f"cannot assign to field {name!r}", frame, node)
-            if isinstance(classes.class_attribute(self, cls, "__setattr__"), FunctionValue):
-                value = Unknown(f"{cls.name} decides how {name} is set", frame.module.place(node))
-        self.journal.touch(owner.attributes, name)
-        owner.attributes[name] = value
-        owner_name = owner.label or (cls.name if cls else "object")
-        self.note(Happening.STORE, f"{owner_name}.{name}", (owner, value), frame, node)
+        attributes.set_attribute(self, frame, node, owner, name, value)
 
     # -- undecided values ------------------------------------------------------------
 
