@@ -1,4 +1,4 @@
-"""One call of a builtin function or type, as the functions that answer it see it."""
+"""One call of a builtin function, type or method, as the functions that answer it see it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from tree_sitter import Node
 from investigator.code.frames import Frame
 from investigator.code.heap import spread
 from investigator.code.iteration import iterate
+from investigator.code.syntax import Place
 from investigator.code.values import OneOf, Unknown, Value
 
 if TYPE_CHECKING:
@@ -35,8 +36,12 @@ class Call:
         self.interp, self.frame, self.node, self.name = interp, frame, node, name
         self.args, self.kwargs = args, kwargs
 
+    @property
+    def place(self) -> Place:
+        return self.frame.module.place(self.node)
+
     def unknown(self, what: str = "") -> Unknown:
-        return Unknown(what or f"{self.name}() of something not followed", self.frame.module.place(self.node))
+        return Unknown(what or f"{self.name}() of something not followed", self.place)
 
     def fail(self, kind: str, message: str) -> Exception:
         return self.interp.fail(kind, message, self.frame, self.node)
@@ -48,6 +53,7 @@ class Call:
         return iterate(self.interp, self.frame, self.node, value)
 
     def spread_items(self, value: Value) -> list[Value]:
+        """What the value iterates to; one spread where that is not known."""
         found = self.items(value)
         return [spread(found)] if isinstance(found, Unknown) else found
 

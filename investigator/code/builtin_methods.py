@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from tree_sitter import Node
 
 from investigator.code import effects
+from investigator.code.builtin_call import Call
 from investigator.code.equality import equal, is_plain
 from investigator.code.frames import Frame
 from investigator.code.heap import join_values, lost, may_be_absent, roots, spread, without_absent
@@ -182,28 +183,8 @@ def call_named(
     return arguments.on_host(receiver)
 
 
-class _Arguments:
+class _Arguments(Call):
     """The arguments of one method call, and where it stands."""
-
-    def __init__(
-        self,
-        interp: Interpreter,
-        frame: Frame,
-        node: Node,
-        name: str,
-        args: tuple[Value, ...],
-        kwargs: dict[str, Value],
-    ) -> None:
-        self.interp = interp
-        self.frame = frame
-        self.node = node
-        self.name = name
-        self.args = args
-        self.kwargs = kwargs
-
-    @property
-    def place(self) -> Place:
-        return self.frame.module.place(self.node)
 
     def between(self, least: int, most: int) -> None:
         """Raises Raised(TypeError) for another number of positional arguments."""
@@ -211,19 +192,9 @@ class _Arguments:
             message = f"{self.name}() takes {least} to {most} arguments, {len(self.args)} given"
             raise self.interp.fail("TypeError", message, self.frame, self.node)
 
-    def get(self, number: int, default: Value = None) -> Value:
+    def at(self, number: int, default: Value = None) -> Value:
+        """A positional argument."""
         return self.args[number] if len(self.args) > number else default
-
-    def fail(self, kind: str, message: str) -> Exception:
-        return self.interp.fail(kind, message, self.frame, self.node)
-
-    def unknown(self, what: str) -> Unknown:
-        return Unknown(what, self.place)
-
-    def items(self, value: Value) -> list[Value]:
-        """What the value iterates to; one spread where that is not known."""
-        found = iterate(self.interp, self.frame, self.node, value)
-        return [spread(found)] if isinstance(found, Unknown) else found
 
     def equal(self, a: Value, b: Value) -> bool | None:
         if a is b and not isinstance(a, (Unknown, OneOf)):
@@ -325,7 +296,7 @@ def _under_key(call: _Arguments, owner: dict[Any, Any], key: Value) -> Value:
         interp.note(Happening.READ, f"{owner.label}.{key}", found, call.frame, call.node)
     value = entry(owner, key)
     surely_there = not may_be_absent(value)
-    default = call.get(1, None if name != "pop" else _MISSING)
+    default = call.at(1, None if name != "pop" else _MISSING)
     if not surely_there:
         rest = without_absent(value)
         if default is _MISSING:
@@ -354,7 +325,7 @@ def _under_unknown_key(call: _Arguments, owner: dict[Any, Any], key: Unknown) ->
             owner[other] = join_values(owner[other], ABSENT, key)
     if call.name == "setdefault":
         interp.journal.touch(owner)
-        owner[spread(key)] = call.get(1)
+        owner[spread(key)] = call.at(1)
     return found
 
 
@@ -374,7 +345,7 @@ def _pop_item(call: _Arguments, owner: dict[Any, Any]) -> Value:
 def _update(call: _Arguments, owner: dict[Any, Any]) -> Value:
     call.between(0, 1)
     interp, frame, node = call.interp, call.frame, call.node
-    other = call.get(0, {})
+    other = call.at(0, {})
     if isinstance(other, OneOf):
         interp.over(frame, node, other, lambda o: call_named(interp, frame, node, owner, "update", (o,)))
     elif isinstance(other, dict):
@@ -383,7 +354,7 @@ def _update(call: _Arguments, owner: dict[Any, Any]) -> Value:
         unknown = find_unknown(other) or call.unknown("update with something not followed")
         effects.loosen(interp, owner, unknown, other)
     else:
-        for pair in call.items(other):
+        for pair in call.spread_items(other):
             _update_pair(call, owner, pair)
     merge(interp, frame, node, owner, dict(call.kwargs))
     return None
@@ -418,7 +389,7 @@ def _list_method(call: _Arguments, owner: list[Any]) -> Value:
         return None
     if name == "extend":
         call.between(1, 1)
-        items = call.items(call.args[0])
+        items = call.spread_items(call.args[0])
         interp.journal.touch(owner)
         owner.extend(items)
         _check_size(call, owner)
@@ -449,7 +420,7 @@ def _at_index(call: _Arguments, owner: list[Any]) -> Value:
     interp = call.interp
     inserts = call.name == "insert"
     call.between(2 if inserts else 0, 2 if inserts else 1)
-    index = call.get(0, -1)
+    index = call.at(0, -1)
     loose = next((item for item in owner if is_spread(item)), None)
     at_end = not inserts and index == -1 and owner and not is_spread(owner[-1])
     if isinstance(index, (Unknown, OneOf)) or (loose is not None and not at_end):
@@ -521,7 +492,7 @@ def _set_method(call: _Arguments, owner: set[Any] | frozenset[Any]) -> Value:
     interp, name = call.interp, call.name
     if isinstance(owner, set) and name in ("add", "discard", "remove", "pop", "clear"):
         return _change_set(call, owner)
-    others = [call.items(argument) for argument in call.args]
+    others = [call.spread_items(argument) for argument in call.args]
     if isinstance(owner, set) and name == "update":
         interp.journal.touch(owner)
         for items in others:
@@ -583,11 +554,11 @@ def _text_method(call: _Arguments, owner: str) -> Value:
         call.between(1, 1)
         return _join(call, owner)
     limits: dict[str, Callable[[], int]] = {
-        "replace": lambda: (len(owner) + 1) * len(call.get(1, "")),
-        "ljust": lambda: call.get(0, 0),
-        "rjust": lambda: call.get(0, 0),
-        "center": lambda: call.get(0, 0),
-        "zfill": lambda: call.get(0, 0),
+        "replace": lambda: (len(owner) + 1) * len(call.at(1, "")),
+        "ljust": lambda: call.at(0, 0),
+        "rjust": lambda: call.at(0, 0),
+        "center": lambda: call.at(0, 0),
+        "zfill": lambda: call.at(0, 0),
     }
     if find_unknown(call.args) is None and name in limits:
         try:
@@ -604,7 +575,7 @@ def _text_method(call: _Arguments, owner: str) -> Value:
 
 
 def _join(call: _Arguments, owner: str) -> Value:
-    items = call.items(call.args[0])
+    items = call.spread_items(call.args[0])
     missing = find_unknown(items)
     if missing is not None:
         return missing
