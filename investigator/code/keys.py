@@ -12,6 +12,7 @@ from investigator.code.frames import Frame
 from investigator.code.heap import join_values, may_be_absent, roots, spread, without_absent
 from investigator.code.values import (
     ABSENT,
+    ClassValue,
     Instance,
     OneOf,
     Unknown,
@@ -40,6 +41,8 @@ def as_key(interp: Interpreter, frame: Frame, node: Node, value: Value) -> Value
             return part
         if isinstance(part, OneOf):
             return part.reason
+        if isinstance(part, Instance) and _has_no_hash(interp, part):
+            raise interp.fail("TypeError", f"unhashable type: {part!r}", frame, node)
         if isinstance(part, Instance) and _compares_by_value(interp, part):
             return Unknown("a key that decides itself what it equals", frame.module.place(node))
         if count > MAX_PARTS or depth > MAX_DEPTH:
@@ -47,6 +50,17 @@ def as_key(interp: Interpreter, frame: Frame, node: Node, value: Value) -> Value
         if isinstance(part, (tuple, frozenset)):
             stack.extend((inner, depth + 1) for inner in part)
     return value
+
+
+def _has_no_hash(interp: Interpreter, value: Instance) -> bool:
+    """Whether the class says what is equal to its objects, and not how they are hashed."""
+    for base in classes.mro(interp, value.cls) if value.cls is not None else ():
+        own = classes.definitions(base) if isinstance(base, ClassValue) else {}
+        if "__hash__" in own or not isinstance(base, ClassValue):
+            return False
+        if "__eq__" in own:
+            return True
+    return False
 
 
 def _compares_by_value(interp: Interpreter, value: Instance) -> bool:

@@ -40,6 +40,9 @@ MIXED = """
     """
 
 
+EQUAL = "class Equal:\n    def __eq__(self, other):\n        return True\n"
+
+
 def both(*lines: str) -> object:
     body = "".join(f"        {line}\n" for line in lines)
     return run(f"{MIXED}\n    def run():\n{body}")
@@ -125,13 +128,14 @@ def test_operators_and_containers_as_the_class_defines_them() -> None:
         ("{**Plain()}", "argument after ** must be a mapping"),
         ("Plain + 1", "unsupported operand types for +"),
         ("Plain() + 1", "unsupported operand types for add"),
+        ("{Equal(): 1}", "unhashable type: <Equal>"),
         ("-Plain()", "bad operand type for unary -"),
         ("Plain(1)", "Plain() takes no arguments"),
     ],
 )
 def test_what_a_plain_class_cannot_do_is_a_type_error(expression: str, message: str) -> None:
     with pytest.raises(Raised) as caught:
-        run(f"class Plain:\n    pass\ndef run():\n    return {expression}\n")
+        run(f"class Plain:\n    pass\n{EQUAL}def run():\n    return {expression}\n")
     assert (caught.value.error.name, caught.value.error.message) == ("TypeError", message)
 
 

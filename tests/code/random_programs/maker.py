@@ -234,7 +234,7 @@ class Maker:
             name = self.new_name("e") if self.chance(40) else ""
             self.put(indent, f"except {self.expression('caught')}{f' as {name}' if name else ''}:")
             if name and self.chance(50):
-                self.put(indent + 1, f"{self.target('str')} = str({name})")
+                self.put(indent + 1, f"{self.target('str')} = type({name}).__name__")
             self.scoped(indent + 1, 2, in_loop=in_loop)
             if self.chance(15):
                 self.put(indent + 1, self.pick("raise", "raise KeyError('again') from None"))
