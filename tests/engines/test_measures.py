@@ -82,6 +82,51 @@ def test_three_layers_are_guessed(release: str, runner: Runner, reading: Reading
     assert "[2, 16, 29]" in found.why  # 2, n // 2 and n - 3 of n layers
 
 
+SPECULATORS: dict[str, Json] = {
+    "architectures": ["Eagle3Speculator"],
+    "speculators_model_type": "eagle3",
+    "draft_vocab_size": 32000,
+    "norm_before_residual": True,
+    "eagle_aux_hidden_state_layer_ids": [3, 19, 34],
+    "transformer_layer_config": {
+        "model_type": "llama",
+        "num_hidden_layers": 1,
+        "head_dim": 128,
+        "hidden_act": "silu",
+        "hidden_size": 4096,
+        "intermediate_size": 12288,
+        "max_position_embeddings": 40960,
+        "num_attention_heads": 32,
+        "num_key_value_heads": 8,
+        "rms_norm_eps": 1e-6,
+        "rope_theta": 1000000,
+        "vocab_size": 151936,
+    },
+}
+
+
+@pytest.mark.parametrize("runner", Runner)
+@pytest.mark.parametrize("release", ["0.26.0", "0.33.0"])
+def test_a_head_in_the_speculators_format(release: str, runner: Runner, reading: Reading) -> None:
+    config = model_config(SPECULATORS, repo="made/head", revision="1", source="draft")
+    head = read_checkpoint(config, pair(FULL).target)
+
+    found = reading.cell("vllm", release, head, "target-layer-offset", runner)
+
+    assert (found.verdict, found.why) == (Verdict.HONOURED, "hidden_states[3, 19, 34] are tapped")
+
+
+@pytest.mark.parametrize("runner", Runner)
+@pytest.mark.parametrize("release", ["0.26.0", "0.33.0"])
+def test_an_eagle3_head_takes_three_streams(release: str, runner: Runner, reading: Reading) -> None:
+    head = read_checkpoint(eagle3_head(ids=[2, 16, 29]), llama(layers=32))
+
+    found = reading.cell("vllm", release, head, "feature-width", runner)
+
+    assert found.verdict is Verdict.HONOURED, found.why
+    assert str(3 * 2880) in found.why
+
+
 # -- vLLM 0.28.0: the target's rotation on the drafter ---------------------------------
 
 

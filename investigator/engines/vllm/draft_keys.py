@@ -114,9 +114,12 @@ def feature_width(world: World, runner: Runner) -> Told:
 
 
 def _projection(session: Session) -> Event | None:
-    """The first linear layer made with an input size of its own: ``fc``."""
-    for event in session.interp.trace.of(Happening.SKIP):
-        if "Linear" in event.name and "input_size" in event.value[1]:
+    """The linear layer that the draft model keeps as its ``fc``: the target's features go through it."""
+    trace = session.interp.trace
+    lines = {(e.place.path, e.place.line) for e in trace.of(Happening.STORE) if e.name.endswith(".fc")}
+    for event in trace.of(Happening.SKIP):
+        linear = "Linear" in event.name and "input_size" in event.value[1]
+        if linear and (event.place.path, event.place.line) in lines:
             return event
     return None
 

@@ -1,7 +1,7 @@
 """Whether a model runner takes a case at all, by the checks that the engine's config runs."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from tree_sitter import Node
@@ -20,7 +20,7 @@ from investigator.engines.interface import Step, Told
 from investigator.engines.refusal import is_deliberate
 from investigator.engines.vllm import roles
 from investigator.engines.vllm.world import Session, World
-from investigator.model import Json, NotKnown, Runner, Unsupported
+from investigator.model import NotKnown, Runner, Unsupported
 
 
 @dataclass(frozen=True)
@@ -124,8 +124,11 @@ def _unregistered(world: World) -> Told | None:
     The engine's own config may put a word before an architecture's name: what ends like a
     registered one may be it.
     """
-    names = [name for name in _architectures(world) if isinstance(name, str)]
-    interp = world.start().interp
+    session = world.start()
+    interp = session.interp
+    # As the engine's own config has them: a converter of its names a speculators file's anew.
+    named = session.draft_config.attributes.get("architectures")
+    names = [name for name in named if isinstance(name, str)] if isinstance(named, (list, tuple)) else []
     known = roles.draft_registry(interp, world.checkpoint.method)
     if not names or not known or any(roles.registered(interp, name) is not None for name in names):
         return None
@@ -133,11 +136,6 @@ def _unregistered(world: World) -> Told | None:
         return None
     steps = (Step(next(iter(known.values())).place, "a draft model of this method that is registered"),)
     return Told(outcome=Unsupported(f"the registry has no draft model {' or '.join(names)}"), steps=steps)
-
-
-def _architectures(world: World) -> Sequence[Json]:
-    named = world.checkpoint.draft.raw.get("architectures")
-    return named if isinstance(named, (list, tuple)) else ()
 
 
 def listed(reason: Reason, runner: Runner) -> tuple[Step, ...]:

@@ -101,6 +101,6 @@ class Norm(Symbol):
 
 @dataclass(frozen=True)
 class LayerStack(Symbol):
-    """What ``make_layers`` gives: decoder layers, known by the function that makes one."""
+    """A decoder layer that ``make_layers`` gives, known by the function that makes it."""
 
     makes: Value = field(compare=False)

@@ -121,7 +121,14 @@ def numbers(session: Session, runner: Runner) -> tuple[Value, tuple[Step, ...]]:
         receiver = lazy.instance(interp, function.owner, session.supply)
         receiver.attributes["speculative_config"] = session.speculative_config
         receiver.attributes["vllm_config"] = session.vllm_config
-    value = lazy.value_at(interp, function, argument, receiver, session.supply)
+
+    def supply(name: str, annotation: str) -> Value:
+        known = session.supply(name, annotation)
+        if known is NotImplemented and name == "model" and function.owner is None:
+            return target_model(session) or NotImplemented  # asked for its class's own choice
+        return known
+
+    value = lazy.value_at(interp, function, argument, receiver, supply)
     steps = [*_reads(session), Step(function.module.place(call), "the numbers are handed to the target")]
     return value, tuple(steps)
 
@@ -291,7 +298,8 @@ def _make_layers(interp: Interpreter, args: tuple[Value, ...], kwargs: dict[str,
     """``make_layers(count, layer_fn, ...)`` without pipeline parallelism: first, end, layers."""
     given = {**dict(zip(("num_hidden_layers", "layer_fn"), args, strict=False)), **kwargs}
     count = given.get("num_hidden_layers", Unknown("how many layers are made"))
-    return (0, count, LayerStack(given.get("layer_fn", Unknown("what makes a layer"))))
+    made = LayerStack(given.get("layer_fn", Unknown("what makes a layer")))
+    return (0, count, [made] * count if isinstance(count, int) else made)
 
 
 def layer_settings(session: Session, holder: Instance) -> Callable[[str], Value]:
@@ -301,6 +309,7 @@ def layer_settings(session: Session, holder: Instance) -> Callable[[str], Value]
     @cache
     def layer() -> Value:
         stack = holder.made_by("layers") if kept is None and holder.made_by is not None else kept
+        stack = stack[0] if isinstance(stack, list) and stack else stack
         if isinstance(stack, LayerStack) and isinstance(stack.makes, FunctionValue):
             return lazy.returned(session.interp, stack.makes, session.supply)
         return None
