@@ -5,7 +5,10 @@ from importlib.util import find_spec
 from investigator.errors import IncompleteError
 
 MEASURING = ("torch", "safetensors", "tokenizers")
-"""What the reference semantics and the training of a pair import: the extra ``validate``."""
+"""What the reference semantics import."""
+
+TRAINING = (*MEASURING, "numpy")
+"""What the training of a pair imports, the whole extra ``validate``: safetensors writes through numpy."""
 
 
 def require(extra: str, *modules: str, what: str) -> None:

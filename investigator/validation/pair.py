@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from investigator.errors import IncompleteError, UsageError
-from investigator.validation.extras import MEASURING, require
+from investigator.validation.extras import TRAINING, require
 from investigator.validation.specs import MICRO, SPECS, TINY, PairSpec
 
 MAX_CONFIG_BYTES = 4 << 20
@@ -105,7 +105,7 @@ def spec_hash(spec: PairSpec) -> str:
 
 def train_in_process(spec: PairSpec, folder: Path) -> None:
     """Train ``spec`` in a process of its own, into ``folder``, whole or not at all."""
-    require("validate", *MEASURING, what=f"training the {spec.name} pair")
+    require("validate", *TRAINING, what=f"training the {spec.name} pair")
     part = folder.with_name(folder.name + ".part")
     try:
         part.parent.mkdir(parents=True, exist_ok=True)

@@ -9,12 +9,10 @@ bytes. Runs where only torch, safetensors and tokenizers are installed.
 
 import argparse
 import json
-import math
 import os
 import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +22,7 @@ from torch import Tensor
 
 from investigator.validation import corpus
 from investigator.validation.checkpoint_files import read_tokenizer, write_checkpoint, write_tokenizer
+from investigator.validation.fitting import Log, fit
 from investigator.validation.reference import (
     Drafter,
     Geometry,
@@ -34,9 +33,8 @@ from investigator.validation.reference import (
     target_head,
     target_states,
 )
+from investigator.validation.shapes import draft_shapes, initial, target_shapes
 from investigator.validation.specs import SPECIAL_TOKENS, SPECS, PairSpec
-
-Log = Callable[[dict[str, Any]], None]
 
 _DISCOUNT = 0.85
 """How much less each further token of a block counts: a late token is only used after the early ones."""
@@ -66,61 +64,6 @@ def encode(tokenizer: Any, texts: Sequence[str]) -> Tensor:
         for encoding in tokenizer.encode_batch(list(texts[at : at + 256])):
             rows.append(torch.tensor([*encoding.ids, 0], dtype=torch.int16))
     return torch.cat(rows)
-
-
-def initial(shapes: dict[str, tuple[int, ...]], seed: int, layers: int, device: str) -> dict[str, Tensor]:
-    """Float32 parameters: ones for norms, small normals else, smaller where a residual is written."""
-    source = torch.Generator().manual_seed(seed)
-    weights = {}
-    for name, shape in shapes.items():
-        if len(shape) == 1:
-            value = torch.ones(shape)
-        else:
-            scale = (
-                0.02 / math.sqrt(2 * layers) if name.endswith(("o_proj.weight", "down_proj.weight")) else 0.02
-            )
-            value = torch.randn(shape, generator=source) * scale
-        weights[name] = value.to(device).requires_grad_()
-    return weights
-
-
-def layer_shapes(spec: PairSpec, prefix: str, count: int) -> dict[str, tuple[int, ...]]:
-    """Names and shapes of ``count`` Qwen3 decoder layers."""
-    hidden, wide, narrow = spec.hidden, spec.heads * spec.head_dim, spec.kv_heads * spec.head_dim
-    one = {
-        "input_layernorm": (hidden,),
-        "post_attention_layernorm": (hidden,),
-        "self_attn.q_norm": (spec.head_dim,),
-        "self_attn.k_norm": (spec.head_dim,),
-        "self_attn.q_proj": (wide, hidden),
-        "self_attn.k_proj": (narrow, hidden),
-        "self_attn.v_proj": (narrow, hidden),
-        "self_attn.o_proj": (hidden, wide),
-        "mlp.gate_proj": (spec.intermediate, hidden),
-        "mlp.up_proj": (spec.intermediate, hidden),
-        "mlp.down_proj": (hidden, spec.intermediate),
-    }
-    return {f"{prefix}{i}.{name}.weight": shape for i in range(count) for name, shape in one.items()}
-
-
-def target_shapes(spec: PairSpec) -> dict[str, tuple[int, ...]]:
-    """Names and shapes of the target's tensors."""
-    return {
-        "model.embed_tokens.weight": (spec.vocabulary, spec.hidden),
-        **layer_shapes(spec, "model.layers.", spec.target_layers),
-        "model.norm.weight": (spec.hidden,),
-        "lm_head.weight": (spec.vocabulary, spec.hidden),
-    }
-
-
-def draft_shapes(spec: PairSpec) -> dict[str, tuple[int, ...]]:
-    """Names and shapes of the drafter's tensors; embeddings and head are the target's."""
-    return {
-        "fc.weight": (spec.hidden, spec.hidden * len(spec.target_layer_ids)),
-        "hidden_norm.weight": (spec.hidden,),
-        **layer_shapes(spec, "layers.", len(spec.windows)),
-        "norm.weight": (spec.hidden,),
-    }
 
 
 def batches(tokens: Tensor, spec: PairSpec, seed: int, device: str) -> Iterator[Tensor]:
@@ -173,75 +116,6 @@ def draft_loss(
     loss = (each * share).sum() / share.sum()
     right = (logits.argmax(-1) == wanted).long() * reached
     return loss, right.cumprod(-1).sum(-1).float().mean()
-
-
-@dataclass(frozen=True)
-class Schedule:
-    """AdamW with warm-up and cosine decay to a tenth."""
-
-    steps: int
-    peak: float
-    warm_up: int = 100
-
-    def rate(self, step: int) -> float:
-        """The learning rate of ``step``."""
-        if step < self.warm_up:
-            return self.peak * (step + 1) / self.warm_up
-        done = (step - self.warm_up) / max(1, self.steps - self.warm_up)
-        return self.peak * (0.05 + 0.95 * 0.5 * (1 + math.cos(math.pi * min(1.0, done))))
-
-
-Start = Callable[[], tuple[dict[str, Tensor], Callable[[Weights], tuple[Tensor, Tensor]]]]
-"""Fresh parameters, and a function that draws its own batch and returns (loss, score)."""
-
-
-def fit(
-    start: Start, stage: str, steps: int, peak: float, log: Log, dtype: torch.dtype, minutes: float | None
-) -> Weights:
-    """Train what ``start`` gives and return it, detached."""
-    if minutes is not None:
-        steps = steps_within(minutes * 60, start, dtype)
-    log({"stage": stage, "steps": steps})
-    weights, loss_of = start()
-    schedule = Schedule(steps, peak)
-    matrices = [w for w in weights.values() if w.dim() > 1]
-    vectors = [w for w in weights.values() if w.dim() == 1]
-    optimiser = torch.optim.AdamW(
-        [{"params": matrices, "weight_decay": 0.05}, {"params": vectors, "weight_decay": 0.0}],
-        lr=peak,
-        betas=(0.9, 0.95),
-        fused=matrices[0].is_cuda,
-    )
-    began = time.monotonic()
-    for step in range(steps):
-        for group in optimiser.param_groups:
-            group["lr"] = schedule.rate(step)
-        loss, score = loss_of({name: weight.to(dtype) for name, weight in weights.items()})
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(list(weights.values()), 1.0)
-        optimiser.step()
-        optimiser.zero_grad(set_to_none=True)
-        if step % 200 == 0 or step == steps - 1:
-            log({"step": step, "loss": round(loss.item(), 4), "score": round(score.item(), 4),
-                 "seconds": round(time.monotonic() - began, 1)})  # fmt: skip
-    return {name: weight.detach() for name, weight in weights.items()}
-
-
-def steps_within(seconds: float, start: Start, dtype: torch.dtype) -> int:
-    """How many steps fit into ``seconds``, from timing a few that are thrown away."""
-    weights, loss_of = start()
-
-    def run(count: int) -> float:
-        began = time.monotonic()
-        for _ in range(count):
-            loss, _ = loss_of({name: weight.to(dtype) for name, weight in weights.items()})
-            loss.backward()
-        loss.item()
-        return time.monotonic() - began
-
-    run(5)
-    # The optimiser's own time is not in these: four fifths leave room for it.
-    return max(200, int(0.8 * seconds * 20 / run(20)))
 
 
 def train(

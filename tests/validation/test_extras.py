@@ -69,7 +69,7 @@ def test_what_is_missing_is_named_with_its_extra(
 
 @pytest.mark.parametrize(
     ("extra", "imported"),
-    [("validate", {"torch", "safetensors", "tokenizers"}), ("ray", {"ray"}), ("slurm", {"submitit"})],
+    [("validate", set(extras.TRAINING)), ("ray", {"ray"}), ("slurm", {"submitit"})],
 )
 def test_each_extra_brings_what_is_looked_for(extra: str, imported: set[str]) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

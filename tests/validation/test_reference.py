@@ -24,8 +24,8 @@ from investigator.validation.reference import (  # noqa: E402
     head,
     target_states,
 )
+from investigator.validation.shapes import draft_shapes, initial, target_shapes  # noqa: E402
 from investigator.validation.specs import MICRO, PairSpec  # noqa: E402
-from investigator.validation.train import draft_shapes, initial, target_shapes  # noqa: E402
 
 SPEC = replace(
     MICRO, vocabulary=64, hidden=32, head_dim=16, heads=2, kv_heads=1, intermediate=48,

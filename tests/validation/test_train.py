@@ -12,6 +12,7 @@ pytest.importorskip("tokenizers")
 pytest.importorskip("safetensors")
 
 from investigator.validation import train as training  # noqa: E402
+from investigator.validation.fitting import Schedule  # noqa: E402
 from investigator.validation.reference import generate, load_pair  # noqa: E402
 from investigator.validation.specs import MICRO, PairSpec  # noqa: E402
 
@@ -62,7 +63,7 @@ def test_a_drafter_alone_is_trained_for_a_target_that_is_there(tmp_path: Path) -
 
 
 def test_the_learning_rate_rises_and_falls() -> None:
-    schedule = training.Schedule(steps=1100, peak=2e-3, warm_up=100)
+    schedule = Schedule(steps=1100, peak=2e-3, warm_up=100)
     assert schedule.rate(0) == pytest.approx(2e-5)
     assert schedule.rate(100) == pytest.approx(2e-3)
     assert schedule.rate(600) == pytest.approx(2e-3 * (0.05 + 0.95 / 2))
