@@ -1,6 +1,7 @@
 """What is investigated: engine, drafter, target, references, pull requests."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -24,6 +25,7 @@ class EngineKind(StrEnum):
 
 _RELEASE = re.compile(r"(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)==(?P<version>[A-Za-z0-9][A-Za-z0-9.!+_-]*)\Z")
 _SECRET = re.compile(r"://[^/]*@")
+_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASS", re.IGNORECASE)
 _REPO = re.compile(r"(?P<id>[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*)(?:@(?P<revision>[\w./-]+))?\Z")
 
 
@@ -75,6 +77,20 @@ def refuse_secrets(text: str) -> None:
         )
 
 
+def names_a_secret(variable: str) -> bool:
+    """Whether an environment variable's value is kept from anything that is written."""
+    return _SECRET_NAME.search(variable) is not None
+
+
+def refuse_secret_variables(names: Iterable[str]) -> None:
+    """Raises UsageError for a variable that is named like a secret, without its value."""
+    for name in filter(names_a_secret, names):
+        raise UsageError(
+            f"{name} would be written into the results",
+            "leave it out: only variables by which an engine chooses its path are needed",
+        )
+
+
 @dataclass(frozen=True)
 class RepoSpec:
     """A Hub repository, or a local folder or ``config.json`` (``path`` set, ``id`` its name)."""
@@ -116,6 +132,8 @@ class Case:
     """Engine environment variables that the deployment sets (``VLLM_USE_V2_MODEL_RUNNER``)."""
 
     def __post_init__(self) -> None:
-        """Raises UsageError for a reference whose address holds a password."""
+        """Raises UsageError for what would put a secret into the report: a reference whose address
+        holds a password, an environment variable that is named like one."""
         for reference in self.references:
             refuse_secrets(reference)
+        refuse_secret_variables(self.environment)

@@ -10,6 +10,7 @@ import re
 import shlex
 from collections.abc import Iterator
 
+from investigator.case import names_a_secret
 from investigator.triage.reader import Piece
 from investigator.triage.symptom import Setting
 
@@ -35,7 +36,6 @@ _LOOSE = re.compile(
 )
 _CONTINUED = ("\\", " `", " ^")
 """What makes a command go on in the next line: of a POSIX shell, of PowerShell, of cmd.exe."""
-_HIDDEN = re.compile(r"KEY|TOKEN|SECRET|PASS")
 MAX_COMMAND = 64 * 1024
 MAX_LINES = 200
 MAX_COMMANDS = 100
@@ -127,7 +127,7 @@ class Commands:
 
     def environment(self, name: str, value: str, line: int) -> None:
         """Keep an engine's variable, unless it holds a secret."""
-        if not _HIDDEN.search(name):
+        if not names_a_secret(name):
             self._set(f"env:{name}", value, line)
 
     def _take(self, piece: Piece, text: str) -> None:

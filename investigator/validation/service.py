@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from investigator.case import refuse_secret_variables
 from investigator.errors import ContradictionError, IncompleteError, UsageError
 from investigator.model import Json
 from investigator.validation import prompts as prompt_rows
@@ -79,6 +80,10 @@ class Request:
     """Contracts to repair; empty: every patch of the run."""
     options: Mapping[str, Json] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Raises UsageError for an environment variable that is named like a secret."""
+        refuse_secret_variables(self.environment)
 
 
 def plan_of(request: Request) -> Plan:

@@ -96,6 +96,8 @@ BAD_OPTIONS: tuple[tuple[tuple[str, ...], int, str], ...] = (
     ((*RUN, "--pull-request", "40727"), 2, "cannot read pull request '40727'"),
     ((*RUN, "--pull-request", "a/b#99999999999999999999999"), 2, "cannot read pull request"),
     ((*RUN, "--env", "A"), 2, "cannot read --env 'A'"),
+    ((*RUN, "--env", "HF_TOKEN=x"), 2, "HF_TOKEN would be written into the results"),
+    ((*RUN, "--env", "vllm_api_key=x"), 2, "vllm_api_key would be written into the results"),
     ((*RUN, "--block-size", "0"), 2, "--block-size"),
     ((*RUN, "--block-size", "sixteen"), 2, "'sixteen' is not a valid integer"),
     ((*RUN, "--symptom", "missing"), 2, "the symptom 'missing' cannot be opened"),

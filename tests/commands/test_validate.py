@@ -30,6 +30,7 @@ def test_a_budget_names_what_it_leaves_out(capsys: pytest.CaptureFixture[str]) -
         (["--on", "cpu", "--budget", "soon"], "cannot read the budget 'soon'"),
         (["--plan"], "which engine, and which patches?"),
         (["--on", "cpu", "--env", "1=2"], "cannot read '1=2'"),
+        (["--on", "cpu", "--env", "HF_TOKEN=x"], "HF_TOKEN would be written into the results"),
         (["--plan", "--option", f"a={'[' * 100_000}"], "which engine, and which patches?"),
         (["--on", "cpu", "--prompts", "0"], "0 prompts"),
     ],
