@@ -55,6 +55,8 @@ def read_header(head: str, hunks: bool) -> Header:
         problem = "its name cannot be read"
     elif problem is None and len(said) != len(lines):
         problem = "its header is not one that git writes"  # a line it does not know, or one twice
+    elif problem is None and kind is not ChangeKind.RENAMED and (same := _SAME.fullmatch(first)):
+        problem = None if _plain(same[1]) == path else "its header names several files"
     return Header(
         path=path,
         old_path=old_path,

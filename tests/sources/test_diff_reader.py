@@ -82,7 +82,7 @@ def test_a_missing_newline_belongs_to_the_line_before() -> None:
     ],
 )
 def test_kinds_of_change(head: str, kind: ChangeKind, path: str, old_path: str) -> None:
-    (file,) = read_diff(f"diff --git a/n.py b/n.py\n{head}".encode(), "x")
+    (file,) = read_diff(f"diff --git a/{old_path} b/{path}\n{head}".encode(), "x")
 
     assert (file.kind, file.path, file.old_path, file.problem) == (kind, path, old_path, None)
 
@@ -134,6 +134,10 @@ def test_kinds_of_change(head: str, kind: ChangeKind, path: str, old_path: str) 
         (HEAD.replace(b"---", b"new file mode 100644\n---") + HUNK, "names several files"),
         (HEAD.replace(b"--- a/vllm", b"--- a/other") + HUNK, "names several files"),
         (HEAD.replace(b"--- a/vllm/a.py\n", b"") + HUNK, "does not name the file"),
+        (
+            b"diff --git a/x b/x\nnew file mode 100644\n--- /dev/null\n+++ b/y\n@@ -0,0 +1 @@\n+1\n",
+            "names several files",
+        ),
         (b"diff --git a/x b/y\nsimilarity index 100%\ncopy from x\ncopy to y\n", "a copy of another file"),
         (b"diff --git a/x b/y\nsimilarity index 100%\nrename from x\nrename to y\tz\n", "has characters"),
         (HEAD.replace(b"a.py", b"\xff.py") + HUNK, "its name cannot be read"),
