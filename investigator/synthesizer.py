@@ -60,11 +60,11 @@ def _finding(
 
 
 def _heard(sides: Sides, verdict: Verdict) -> Iterator[Answer]:
-    """The answers that a verdict rests on. That a checkpoint does not need a promise, or that an
-    engine does not take its method, is seen from its facts, whether or not it has an answer of its own."""
+    """The answers that a verdict rests on. That a checkpoint does not need a promise, or that an engine
+    does not take it or stops, is seen from its facts, whether or not it has an answer of its own."""
     if sides.engine is not None:
         yield sides.engine
-    by_its_facts = verdict in (Verdict.NOT_APPLICABLE, Verdict.UNSUPPORTED)
+    by_its_facts = verdict in (Verdict.NOT_APPLICABLE, Verdict.UNSUPPORTED, Verdict.REFUSED)
     if sides.checkpoint is not None and (by_its_facts or isinstance(sides.checkpoint.outcome, Known)):
         yield sides.checkpoint
     yield from (a for a in sides.references if isinstance(a.outcome, Known))

@@ -70,7 +70,7 @@ def judge(contract: Contract, sides: Sides) -> Judgement:
             return Judgement(verdict=Verdict.UNSUPPORTED, why=engine.outcome.reason)
     if sides.facts is None:
         return _unknown("the checkpoint could not be read, so there is nothing to compare with")
-    if (reason := contract.applies(sides.facts)) is not None:
+    if (reason := contract.applies(sides.facts)) is not None and not _stopped_over_it(contract, engine):
         return Judgement(verdict=Verdict.NOT_APPLICABLE, why=reason)
     if engine is None:
         return _unknown("the engine's agent brought no answer")
@@ -93,6 +93,11 @@ def judge(contract: Contract, sides: Sides) -> Judgement:
     if not isinstance(other.outcome, Known):
         return _unknown(f"{other.agent}: {getattr(other.outcome, 'reason', other.outcome)}")
     return contract.compare(other.outcome.value, engine.outcome.value, sides)
+
+
+def _stopped_over_it(contract: Contract, engine: Answer | None) -> bool:
+    """Whether an engine stops over the very thing that a checkpoint does not need: it does not start."""
+    return contract.id == "layer-types" and engine is not None and isinstance(engine.outcome, Refused)
 
 
 def _unknown(why: str) -> Judgement:

@@ -2,7 +2,8 @@
 
 Common terms: one flag per draft layer, whether a query is kept from the block's later tokens.
 The references differ here: the authors' package makes sliding layers causal and full ones not,
-DDTree makes none causal. The verdict rests on the first reference, and says so.
+DDTree makes none causal. The verdict rests on the checkpoint where it says so itself, else on
+the first reference, and says which.
 """
 
 from collections.abc import Iterable, Mapping
@@ -33,11 +34,15 @@ def _applies(checkpoint: Checkpoint) -> str | None:
 
 
 def _compare(reference: Json, engine: Json, sides: Sides) -> Judgement:
+    own = sides.checkpoint.outcome if sides.checkpoint is not None else None
+    said = isinstance(own, Known) and own.value != reference
+    if isinstance(own, Known):
+        reference = own.value  # what a drafter says of itself goes before what its training code assumes
     assert isinstance(reference, list | tuple)
     assert isinstance(engine, list | tuple)
     promised = f"{_layers(reference)} causal inside the block"
     happens = f"{_layers(engine)} causal inside the block"
-    rests = _rests_on(reference, sides)
+    rests = " (by the checkpoint's own config)" if said else _rests_on(reference, sides)
     if list(reference) == list(engine):
         return Judgement(
             verdict=Verdict.HONOURED, why=f"{happens}{rests}", promised=promised, happens=happens

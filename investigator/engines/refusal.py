@@ -45,9 +45,27 @@ def raised_before(
         reached = lazy.reached(interp, function, node, receiver, supply)
         if reached is not False:
             step = Step(function.module.place(node), "stops with an error")
-            said = " ".join(text(node).removeprefix("raise").split())
+            said = words(node)
             outcome = Refused(said) if reached else NotKnown(f"whether the engine stops with {said}")
             return Told(outcome=outcome, steps=(step,))
+    return None
+
+
+def words(statement: Node) -> str:
+    """What a ``raise`` statement raises, as it is written, on one line."""
+    return " ".join(text(statement).removeprefix("raise").split())
+
+
+def without_interface(function: FunctionValue, call: Node) -> Node | None:
+    """The ``raise`` above a call that stops where ``supports_...(model)`` does not hold."""
+    for node in descendants(field(function.node, "body"), "raise_statement"):
+        around = enclosing(node, "if_statement")
+        if around is None or node.start_byte >= call.start_byte:
+            continue
+        condition = field(around, "condition")
+        asked = (text(field(c, "function")).rpartition(".")[2] for c in descendants(condition, "call"))
+        if condition.type == "not_operator" and any(name.startswith("supports_") for name in asked):
+            return node
     return None
 
 

@@ -1,5 +1,7 @@
 """``in-block-causality``: what each layer sees of the block, against the first reference."""
 
+from dataclasses import replace
+
 import pytest
 
 from investigator.contracts.contract import Sides, judge
@@ -80,3 +82,16 @@ def test_the_checkpoint_answers_only_where_it_sets_the_key() -> None:
     outcome, keys = CONTRACT.ask_checkpoint(checkpoint())
     assert isinstance(outcome, NotKnown)
     assert keys == ()
+
+
+def test_what_a_checkpoint_says_of_itself_goes_before_its_training_code() -> None:
+    own = answer(Role.CHECKPOINT, Known(NONE), "draft")
+    asked = replace(sides(Known(NONE), dflash=SLIDING_ONLY), checkpoint=own)
+    other = replace(sides(Known(SLIDING_ONLY), dflash=SLIDING_ONLY), checkpoint=own)
+
+    assert judge(CONTRACT, asked).verdict is Verdict.HONOURED
+    assert (judge(CONTRACT, other).verdict, judge(CONTRACT, other).why) == (
+        Verdict.BROKEN,
+        "layers [0, 1] do not see the rest of the block, as they did in training"
+        " (by the checkpoint's own config)",
+    )

@@ -116,3 +116,13 @@ def test_what_the_checkpoint_says() -> None:
 
     assert CONTRACT.ask_checkpoint(checkpoint())[0] == Known([8, 8, None])
     assert isinstance(CONTRACT.ask_checkpoint(checkpoint(layer_types=None))[0], Known | NotKnown)
+
+
+def test_an_engine_that_stops_over_windows_refuses_a_drafter_without_any() -> None:
+    """``use_sliding_window: false`` takes the window away, and the layers still say that they slide."""
+    case = checkpoint(use_sliding_window=False, model_type="qwen3")
+
+    found = mini.finding("layer-types", Runner.V1, case, window="refused-by-the-model")
+
+    assert case.windows == (None, None, None)
+    assert found.verdict is Verdict.REFUSED

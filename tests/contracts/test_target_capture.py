@@ -48,6 +48,22 @@ def test_a_class_without_the_interface_captures_nothing() -> None:
     assert evidence.quote == "class MiniTargetForCausalLM(nn.Module):"
 
 
+@pytest.mark.parametrize("contract", ["target-capture", "target-layer-offset", "feature-width"])
+def test_a_runner_that_looks_for_the_interface_stops(contract: str) -> None:
+    files = mini.texts(interface="none")
+    runner = "vllm/v1/worker/gpu_model_runner.py"
+    call = "self.model.set_aux_hidden_state_layers("
+    [line] = [line for line in files[runner].splitlines() if call in line]
+    margin = line[: len(line) - len(line.lstrip())]
+    check = f'{margin}if not supports_taps(self.model):\n{margin}    raise RuntimeError("no taps here")\n'
+    files[runner] = files[runner].replace(line, f"{check}{line}")
+
+    found = mini.finding_on(mini.tree_of(files), contract, Runner.V1)
+
+    assert found.verdict is Verdict.REFUSED
+    assert found.why == 'the engine stops: RuntimeError("no taps here") (MiniTargetForCausalLM)'
+
+
 def test_a_target_that_is_not_known_leaves_it_open() -> None:
     files = mini.texts()
     registry = "vllm/model_executor/models/registry.py"

@@ -15,9 +15,9 @@ from investigator.code.values import (
     Value,
     find_unknown,
 )
+from investigator.engines import refusal
 from investigator.engines.finding import mentions
 from investigator.engines.interface import Step, Told
-from investigator.engines.refusal import stopped
 from investigator.engines.vllm import draft_layers, drafter, roles, runners, target_layers
 from investigator.engines.vllm.world import ASSUMPTIONS, Session, World
 from investigator.methods import described
@@ -47,7 +47,7 @@ def mask_token(world: World, runner: Runner) -> Told:
     try:
         value = _run(session, found)
     except Raised as raised:
-        outcome = stopped(interp.program, raised, f"reading {MASK}")
+        outcome = refusal.stopped(interp.program, raised, f"reading {MASK}")
         return Told(outcome=outcome, steps=(Step(raised.stack[-1], "stops with an error"),))
     except BudgetSpent as spent:
         return Told(outcome=NotKnown(str(spent)))
@@ -103,6 +103,8 @@ def feature_width(world: World, runner: Runner) -> Told:
     step = Step(made.place, "the projection of the target's features is made")
     hidden = draft.session.target_text_config.attributes.get("hidden_size")
     captured = target_layers.captured(world, runner)
+    if isinstance(captured.outcome, Refused):
+        return captured
     if not isinstance(captured.outcome, Known) or not isinstance(captured.outcome.value, list):
         reason = getattr(captured.outcome, "reason", str(captured.outcome))
         return Told(outcome=NotKnown(f"how many streams are captured: {reason}"), steps=(step,))
@@ -181,14 +183,16 @@ def _read_keys(world: World, runner: Runner) -> Told:
         if described(world.checkpoint).one_pass:
             for function in list(_mask_functions(session, runner))[:1]:
                 _run(session, function)
-    except (Raised, BudgetSpent) as error:
-        return Told(outcome=NotKnown(f"the drafter's path: {error}"))
+    except Raised as raised:
+        outcome = refusal.stopped(world.program, raised, "the drafter's path")
+        return Told(outcome=outcome, steps=(Step(raised.stack[-1], "stops with an error"),))
+    except BudgetSpent as spent:
+        return Told(outcome=NotKnown(f"the drafter's path: {spent}"))
     reads += _reads(session)
     keys = {read.key for read in reads}
-    if isinstance(windows.outcome, Known) and isinstance(windows.outcome.value, list):
-        wanted = list(world.checkpoint.windows or ())
-        if windows.outcome.value != wanted:
-            keys -= {"layer_types", "sliding_window"}
+    found = windows.outcome.value if isinstance(windows.outcome, Known) else None
+    if isinstance(found, list) and not any(found):
+        keys -= {"layer_types", "sliding_window"}
     places = {read.key: read.event.place for read in reads if read.key in keys}
     steps = tuple(Step(place, f"reads {key}") for key, place in sorted(places.items()))
     return Told(outcome=Known(sorted(keys)), steps=steps, assumptions=ASSUMPTIONS)

@@ -29,12 +29,12 @@ from investigator.code.values import (
     Value,
     find_unknown,
 )
+from investigator.engines import refusal
 from investigator.engines.interface import Step, Told
-from investigator.engines.refusal import stopped
 from investigator.engines.vllm import drafter, roles, runners
 from investigator.engines.vllm.states import Layer, LayerStack, Norm, Positions, State
 from investigator.engines.vllm.world import ASSUMPTIONS, Session, World, target_architectures
-from investigator.model import Known, NotKnown, Outcome, Runner
+from investigator.model import Known, NotKnown, Outcome, Refused, Runner
 
 SETTER = "set_aux_hidden_state_layers"
 HINTS = {
@@ -93,14 +93,18 @@ def _capture(
             return Captured(NotKnown(f"which layers are asked for: {missing}"), None, steps, missing)
         if not isinstance(found, (list, tuple)) or not all(isinstance(n, int) for n in found):
             return Captured(NotKnown(f"layer numbers come out as {found!r}"), None, steps)
-        depths, more = _depths(session, tuple(found))
+        depths, more = _depths(session, runner, tuple(found))
         steps = (*steps, *more)
+        if isinstance(depths, Refused):
+            return Captured(depths, tuple(found), steps)
         if (missing := find_unknown(depths)) is not None:
             return Captured(NotKnown(f"where the target captures: {missing}"), tuple(found), steps, missing)
         return Captured(Known(list(depths)), tuple(found), steps)
     except Raised as raised:
         step = Step(raised.stack[-1], "raises")
-        return Captured(stopped(session.interp.program, raised, "following the layers"), None, (step,))
+        return Captured(
+            refusal.stopped(session.interp.program, raised, "following the layers"), None, (step,)
+        )
     except BudgetSpent as spent:
         return Captured(NotKnown(str(spent)))
 
@@ -170,8 +174,9 @@ def setter_calls(session: Session, runner: Runner) -> Iterator[tuple[FunctionVal
 # -- second hop: layer numbers to captured streams -------------------------------------
 
 
-def _depths(session: Session, numbers: tuple[int, ...]) -> tuple[Value, tuple[Step, ...]]:
-    """How deep the streams are that the target captures for these numbers."""
+def _depths(session: Session, runner: Runner, numbers: tuple[int, ...]) -> tuple[Value, tuple[Step, ...]]:
+    """How deep the streams are that the target captures for these numbers; ``Refused`` where the
+    runner stops at a target that has no interface for it."""
     interp = session.interp
     model = target_model(session)
     if model is None or model.cls is None:
@@ -183,8 +188,12 @@ def _depths(session: Session, numbers: tuple[int, ...]) -> tuple[Value, tuple[St
         return Unknown("the number of the target's layers is not known"), ()
     setter = classes.class_attribute(interp, cls, SETTER)
     if not isinstance(setter, FunctionValue):
-        # The runners check for the interface and stop: nothing of this target is ever tapped.
-        return [], (Step(cls.module.place(field(cls.node, "name")), f"{cls.name} has no {SETTER}"),)
+        step = Step(cls.module.place(field(cls.node, "name")), f"{cls.name} has no {SETTER}")
+        for function, call in setter_calls(session, runner):
+            if (stop := refusal.without_interface(function, call)) is not None:
+                said = f"{refusal.words(stop)} ({cls.name})"
+                return Refused(said), (step, Step(function.module.place(stop), "stops with an error"))
+        return [], (step,)
     before = len(list(interp.trace.of(Happening.STORE)))
     interp.enter(setter, (model, numbers), {})
     stored = _kept(list(interp.trace.of(Happening.STORE))[before:], numbers)
@@ -290,6 +299,8 @@ def _run_forward(session: Session, holder: Instance, layers: int) -> tuple[Value
     found = list(_state_lists(result))
     if not found:
         missing = find_unknown(result)
+        if missing is None and isinstance(result, State) and _keeps_nothing(interp, holder):
+            return [], None
         return missing or Unknown(f"{forward.qualified_name} returns no captured streams"), place
     return [s.depth if isinstance(s, State) else s for s in found[0]], place
 
@@ -331,6 +342,13 @@ def _state_lists(value: Value) -> Iterator[list[Value]]:
         for item in value:
             if isinstance(item, (list, tuple)):
                 yield from _state_lists(item)
+
+
+def _keeps_nothing(interp: Interpreter, holder: Instance) -> bool:
+    """Whether what the target was last told to keep comes to no layer at all."""
+    stored = [e.value[1] for e in interp.trace.of(Happening.STORE) if e.value[0] is holder]
+    kept = [value for value in stored if isinstance(value, (list, tuple, set))]
+    return bool(kept) and not kept[-1]
 
 
 def _in_forward(event: Event, forward: FunctionValue) -> Place:
