@@ -1,9 +1,10 @@
 """Measure, and write ``RESULTS.md``, ``results.json`` and ``per-release.svg``.
 
-    python -m benchmarks [PART ...] [--rounds 5] [--out DIR]
+    python -m benchmarks [PART ...] [--rounds 5] [--work DIR] [--out DIR]
 
 Parts: startup, one-release, vllm, sglang, patterns; all of them when none is named, and a part that is
-not measured stays as results.json has it. Needs the package index and about 4 GB of temporary disk.
+not measured stays as results.json has it. Needs the package index and about 4 GB of temporary disk;
+with --work unpacked releases stay there for the next time.
 What is compared is measured in turns, so that both sides see the same load.
 """
 
@@ -29,6 +30,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__.splitlines()[0])
     parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--work", type=Path)
     parser.add_argument("--out", type=Path, default=HERE)
     options = parser.parse_args()
     if strangers := set(options.parts) - set(PARTS):
@@ -37,7 +39,7 @@ def main() -> None:
     results: dict[str, Any] = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else {}
     options.out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="investigate-benchmarks-") as folder:
-        ground = Ground(Path(folder), options.rounds)
+        ground = Ground(Path(folder), options.work or Path(folder), options.rounds)
         with ground.workspace.transport:
             for name in options.parts or PARTS:
                 results[name] = {**about(options.rounds), "figures": PARTS[name](ground)}

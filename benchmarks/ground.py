@@ -1,5 +1,6 @@
 """The folder that one benchmark works in, and the trees in it: releases on disk, and rewritten ones."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from benchmarks.measure import PYTHON, Sample, run
@@ -11,10 +12,12 @@ SHAPES = (shapes.modules_renamed, shapes.helpers_moved, shapes.helper_written_ou
 
 
 class Ground:
-    """A temporary folder. ``rounds``: how often a pair is measured."""
+    """``folder``: a temporary one; ``work``: where unpacked releases are kept, maybe for the next time;
+    ``rounds``: how often a pair is measured."""
 
-    def __init__(self, folder: Path, rounds: int) -> None:
+    def __init__(self, folder: Path, work: Path, rounds: int) -> None:
         self.folder = folder
+        self.trees = work / "trees"
         self.rounds = rounds
         self.workspace = Workspace.open(cache_dir=folder / "sources")
         self._count = 0
@@ -28,13 +31,12 @@ class Ground:
 
     def unpacked(self, engine: str, version: str) -> Path:
         """A release's Python files on disk, as an installation has them; no part of any figure."""
-        folder = self.folder / "trees" / engine / version
+        folder = self.trees / engine / version
         if not folder.exists():
             tree = open_release(engine, version, self.workspace)
             paths = [path for path in tree.paths() if path.endswith(".py")]
             tree.prefetch(paths)
-            for path in paths:
-                _put(folder / path, tree.read(path))
+            _put_all(folder, {path: tree.read(path) for path in paths})
         return folder
 
     def rewritten(self, version: str) -> dict[str, Path]:
@@ -43,10 +45,9 @@ class Ground:
         files = {path.relative_to(here).as_posix(): path.read_bytes() for path in here.rglob("*.py")}
         made: dict[str, Path] = {}
         for shape in SHAPES:
-            folder = self.folder / "trees" / shape.__name__ / version
+            folder = self.folder / "shapes" / shape.__name__ / version
             if not folder.exists():
-                for path, content in shape(files).items():
-                    _put(folder / path, content)
+                _put_all(folder, shape(files))
             made[shape.__name__.replace("_", " ")] = folder
         return made
 
@@ -55,6 +56,10 @@ class Ground:
         return run([PYTHON, "-m", "benchmarks.parse_tree", str(self.unpacked(engine, version))])
 
 
-def _put(path: Path, content: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content)
+def _put_all(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write a tree; it is there whole or not at all."""
+    making = folder.with_name(f"{folder.name}.part")
+    for path, content in files.items():
+        (making / path).parent.mkdir(parents=True, exist_ok=True)
+        (making / path).write_bytes(content)
+    making.rename(folder)

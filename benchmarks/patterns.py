@@ -94,5 +94,5 @@ def install(tool: Tool, folder: Path) -> Path:
 def hits(tool: Tool, place: Path, tree: Path, home: Path) -> tuple[set[str], Sample]:
     """The rules that match anywhere in a tree, and what the scan cost; nothing is sent anywhere."""
     env = {**QUIET, "HOME": str(home), "PATH": f"{place}:/usr/bin:/bin"}
-    sample = run(tool.command(place, tree), env, check=(0, 1))
+    sample = run(tool.command(place, tree.resolve()), env, check=(0, 1))
     return tool.matched(sample.output), sample
