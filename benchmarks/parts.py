@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from benchmarks import patterns, truth
 from benchmarks.ground import Ground
@@ -87,14 +88,15 @@ def _counted(ground: Ground, version: str, cache: Path, wire: Wire) -> Figures:
         "engine_bytes": sum(size for _, size in engine),
         "requests": sum(requests for requests, _ in sent.values()),
         "bytes": sum(size for _, size in sent.values()),
-        "own": _own_counts(out),
+        "own": _own_counts(out, wire.address),
     }
 
 
-def _own_counts(out: Path) -> list[int]:
-    """Requests and bytes by the run's own log."""
+def _own_counts(out: Path, address: str) -> list[int]:
+    """Requests and bytes by the run's own log, of what was asked of this address."""
     lines = (out / "log.jsonl").read_text(encoding="utf-8").splitlines()
-    fetched = [event for event in map(json.loads, lines) if event.get("requests")]
+    host = urlsplit(address).netloc
+    fetched = [event for event in map(json.loads, lines) if event.get("host") == host]
     return [sum(e["requests"] for e in fetched), sum(e.get("bytes") or 0 for e in fetched)]
 
 
