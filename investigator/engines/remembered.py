@@ -101,6 +101,7 @@ class TreeMemory:
     def __init__(self, memory: Memory, tree: Tree) -> None:
         self._memory = memory
         self._tree = tree
+        self._listings: dict[str, str] = {}
 
     def told(self, question: str, ask: Callable[[], tuple[Told, Mapping[str, str]]]) -> Told:
         """The kept answer to ``question`` where its files are unchanged; else ``ask()``, kept.
@@ -120,8 +121,14 @@ class TreeMemory:
         if path == EVERYTHING:
             return self._everything == digest
         if path.endswith("/"):
-            return listing(python_files_in(sorted(self._present), path)) == digest
+            return self._listing(path) == digest
         return self._tree.digest(path) == digest if path in self._present else digest == ""
+
+    def _listing(self, folder: str) -> str:
+        """The names in a folder as one hash; many answers rest on the same few folders."""
+        if folder not in self._listings:
+            self._listings[folder] = listing(python_files_in(self._tree.paths(), folder))
+        return self._listings[folder]
 
     @cached_property
     def _present(self) -> frozenset[str]:
