@@ -190,6 +190,9 @@ def _beside_patterns(figures: Figures, known: truth.Cells, drafts: Sequence[str]
         four = truth.about(known, drafts[0], truth.FIRST_THREE, truth.FOUR)
         scores.insert(0, str(truth.score(verdicts[drafts[0]], four)))
         for shape in shapes:
+            if shape not in found["rewritten"]:
+                scores.append("not measured")
+                continue
             release = figures["patterns"]["investigate"]["release"]
             cells = truth.about(known, drafts[0], truth.FIRST_THREE, [release])
             shown = {release: found["rewritten"][shape]}

@@ -39,12 +39,16 @@ def svg(timeline: Mapping[str, Any]) -> str:
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
 def _panel(label: str, colour: str, values: Sequence[float], top: float) -> list[str]:
     most = max([1e-9, *values])
     step = WIDTH / max(1, len(values))
     parts = [
         f'<text x="{LEFT}" y="{top - 5}" fill="{colour}">{escape(label)}</text>',
-        f'<text x="{LEFT - 6}" y="{top + 9}" text-anchor="end">{most:,.3g}</text>',
+        f'<text x="{LEFT - 6}" y="{top + 9}" text-anchor="end">{_number(most)}</text>',
         f'<text x="{LEFT - 6}" y="{top + HEIGHT}" text-anchor="end">0</text>',
         f'<line x1="{LEFT}" y1="{top + HEIGHT}" x2="{LEFT + WIDTH}" y2="{top + HEIGHT}" stroke="#999"/>',
     ]
@@ -53,6 +57,6 @@ def _panel(label: str, colour: str, values: Sequence[float], top: float) -> list
         x = LEFT + (index + 0.15) * step
         parts.append(
             f'<rect x="{x:.1f}" y="{top + HEIGHT - height:.1f}" width="{step * 0.7:.1f}"'
-            f' height="{height:.1f}" fill="{colour}"><title>{value:,.3g}</title></rect>'
+            f' height="{height:.1f}" fill="{colour}"><title>{_number(value)}</title></rect>'
         )
     return parts

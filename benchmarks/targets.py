@@ -110,11 +110,13 @@ def allowance(wheel_bytes: int | None) -> float:
 
 
 def difference(figures: Figures) -> int:
-    """Requests and bytes by which the program's own counters and the relay's differ, cold and warm."""
-    off = 0
-    for rows, sent in (("cold_rows", "cold_sent"), ("warm_rows", "warm_sent")):
-        own = [(row["requests"], row["bytes"]) for row in figures[rows].values()]
-        wire = list(figures[sent].values())
-        off += abs(sum(n for n, _ in own) - sum(n for n, _ in wire))
-        off += abs(sum(size for _, size in own) - sum(size for _, size in wire))
-    return off
+    """Requests and bytes by which the program's own counters and the relay's differ, release by release,
+    cold and warm."""
+    return sum(
+        abs(own - wire)
+        for kind in ("cold", "warm")
+        for row in releases(figures[f"{kind}_rows"]).values()
+        for own, wire in zip(
+            (row["requests"], row["bytes"]), on_wire(row, figures[f"{kind}_sent"]), strict=True
+        )
+    )
