@@ -89,6 +89,7 @@ def test_a_termination_is_an_interrupt(monkeypatch, capsys, handlers):
         time.sleep(5)
 
     monkeypatch.setattr(cli.investigate, "main", terminated)
+    monkeypatch.setattr(os, "_exit", sys.exit)  # a thread that an earlier test left must not end this worker
 
     with pytest.raises(SystemExit) as caught:
         cli.main([])
