@@ -1,6 +1,8 @@
 """Real releases of vLLM in other shapes: rewritten so that they do what they did."""
 
-from investigator.code.syntax import text
+from tree_sitter import Node
+
+from investigator.code.syntax import field, named, text
 from tests.support import mutator
 from tests.support.mutator import Files
 
@@ -97,3 +99,38 @@ def locals_renamed(files: Files) -> dict[str, bytes]:
 def everything(files: Files) -> dict[str, bytes]:
     """All of these at once, but the helper is not written out."""
     return modules_renamed(package_renamed(draft_model_renamed(helpers_moved(locals_renamed(files)))))
+
+
+def index_loops(files: Files) -> dict[str, bytes]:
+    """The shift is a loop over places, in a lambda that is handed the ids."""
+
+    def looped(node: Node) -> str | None:
+        body = field(node, "body")
+        if '"target_layer_ids"' not in text(node) or body.type != "binary_operator":
+            return None
+        ids = text(named(node)[1]).partition(" in ")[2]
+        return f"(lambda given: [given[place] + 1 for place in range(len(given))])({ids})"
+
+    return mutator.edit_nodes(files, RUNNER, "list_comprehension", looped)
+
+
+def behind_a_lambda(files: Files) -> dict[str, bytes]:
+    """What decides a layer's window is called through a lambda that takes anything."""
+
+    def called(node: Node) -> str | None:
+        if text(field(node, "function")) != "_resolve_layer_attention":
+            return None
+        return f"(lambda *given: _resolve_layer_attention(*given)){text(field(node, 'arguments'))}"
+
+    return mutator.edit_nodes(files, DRAFT, "call", called)
+
+
+def handed_on_by_a_package(files: Files) -> dict[str, bytes]:
+    """The draft's attention comes by way of a package that hands it on."""
+    wanted = "from vllm.model_executor.layers.attention import Attention"
+
+    def other(node: Node) -> str | None:
+        return f"from {MODELS.replace('/', '.')}.handed_on import Attention" if text(node) == wanted else None
+
+    changed = mutator.edit_nodes(files, DRAFT, "import_from_statement", other)
+    return {**changed, f"{MODELS}/handed_on/__init__.py": f"{wanted} as Attention\n".encode()}

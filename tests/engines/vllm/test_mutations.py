@@ -24,10 +24,13 @@ from tests.support.shapes import (
     SCHEDULER,
     SECOND,
     SPECULATIVE,
+    behind_a_lambda,
     draft_model_renamed,
     everything,
+    handed_on_by_a_package,
     helper_written_out,
     helpers_moved,
+    index_loops,
     locals_renamed,
     modules_renamed,
     package_renamed,
@@ -35,6 +38,12 @@ from tests.support.shapes import (
 
 pytestmark = [pytest.mark.network, pytest.mark.slow]
 
+BY_TYPE = "vllm/v1/core/single_type_kv_cache_manager.py"
+MANAGER = "vllm/v1/core/kv_cache_manager.py"
+BOUNDARY = "get_num_skipped_tokens"
+SHARING = "vllm/v1/worker/gpu/spec_decode/eagle/utils.py"
+PROPOSER = "vllm/v1/spec_decode/llm_base_proposer.py"
+BLOCK = "vllm/v1/spec_decode/dflash.py"
 SECOND_MASK = "vllm/v1/worker/gpu/spec_decode/utils.py"
 
 Change = Callable[[Files], dict[str, bytes]]
@@ -81,6 +90,28 @@ def test_a_rewrite_leaves_every_verdict_on_a_drafter_of_full_attention(
     assert made.verdicts(FULL, everything(made.files)) == made.verdicts(FULL)
 
 
+@pytest.mark.parametrize(
+    ("rewrite", "version"),
+    [
+        (index_loops, "0.22.1"),
+        (index_loops, "0.33.0"),
+        (behind_a_lambda, "0.26.0"),
+        (behind_a_lambda, "0.33.0"),
+        (handed_on_by_a_package, "0.20.1"),
+        (handed_on_by_a_package, "0.33.0"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else value.__name__,
+)
+def test_another_way_to_write_it_is_the_same_or_open(
+    release: Callable[[str], Release], version: str, rewrite: Change
+) -> None:
+    """Unknown is a fine answer to code that nobody has seen; another verdict is not."""
+    made = release(version)
+    before, after = made.verdicts(MIXED), made.verdicts(MIXED, rewrite(made.files))
+
+    assert {after[question] for question in after if after[question] != before[question]} <= {"unknown"}
+
+
 # -- faults -----------------------------------------------------------------------------
 
 
@@ -124,6 +155,18 @@ def assigning(path: str, function: str, target: str, value: Callable[[str], str]
         return f"{target} = {value(text(right))}"
 
     return lambda files: mutator.edit_nodes(files, path, "assignment", other)
+
+
+def handing(path: str, callee: str, index: int, value: str) -> Change:
+    """Calls of a function hand it something else in one place."""
+
+    def other(node: Node) -> str | None:
+        arguments = named(field(node, "arguments"))
+        if not text(field(node, "function")).endswith(callee) or len(arguments) <= index:
+            return None
+        return text(node).replace(text(arguments[index]), value, 1)
+
+    return lambda files: mutator.edit_nodes(files, path, "call", other)
 
 
 def both(one: Change, other: Change) -> Change:
@@ -186,6 +229,101 @@ FAULTS: dict[str, tuple[Change, set[str]]] = {
         {"feature-width/v1", "feature-width/v2"},
     ),
 }
+
+
+ON_BOTH = {"0.26.0": MIXED, "0.33.0": MIXED}
+FAULTS_BY_RELEASE: dict[str, tuple[Change, dict[str, str], str, set[str]]] = {
+    "every layer is causal": (
+        returning(DRAFT, "_dflash_layer_causal", lambda _: "True"),
+        ON_BOTH,
+        "broken",
+        {"in-block-causality/v2"},
+    ),
+    "no layer is causal": (
+        returning(DRAFT, "_dflash_layer_causal", lambda _: "False"),
+        ON_BOTH,
+        "broken",
+        {"in-block-causality/v2"},
+    ),
+    "the first runner's pass is causal": (
+        passing(BLOCK, "causal", "True"),
+        {"0.22.1": FULL, "0.33.0": FULL},
+        "broken",
+        {"in-block-causality/v1"},
+    ),
+    "blocks are freed one token early": (
+        returning(BY_TYPE, BOUNDARY, lambda value: f"{value} + 1" if "sliding_window" in value else value),
+        ON_BOTH,
+        "broken",
+        {"kv-retention/v2"},
+    ),
+    "blocks are freed by what is scheduled": (
+        handing(MANAGER, "remove_skipped_blocks", 1, "total_computed_tokens"),
+        ON_BOTH,
+        "partial",
+        {"kv-retention/v2"},
+    ),
+    "the second runner finds no head to share": (
+        returning(SHARING, "get_target_lm_head", lambda _: "None"),
+        ON_BOTH,
+        "broken",
+        {"head-sharing/v2"},
+    ),
+    "the first runner shares no head": (
+        assigning(PROPOSER, "_maybe_share_lm_head", "share_lm_head", lambda _: "False"),
+        {"0.22.1": FULL, **ON_BOTH},
+        "broken",
+        {"head-sharing/v1"},
+    ),
+    "the draft rotates in pairs": (
+        passing(DRAFT, "is_neox_style", "False"),
+        {"0.33.0": MIXED},
+        "broken",
+        {"rope/v1", "rope/v2"},
+    ),
+    "the draft rotates by a default base": (
+        passing(DRAFT, "rope_parameters", '{"rope_type": "default", "rope_theta": 10000}'),
+        ON_BOTH,
+        "broken",
+        {"rope/v1", "rope/v2"},
+    ),
+    "the mask token is guessed": (
+        returning(SECOND_MASK, "get_parallel_drafting_token_id", lambda _: "0"),
+        ON_BOTH,
+        "broken",
+        {"mask-token/v2"},
+    ),
+    # Nothing is kept, so nothing is captured and nothing given to the projection.
+    "the target keeps no layer": (
+        assigning(INTERFACES, "_set_aux_hidden_state_layers", "self.aux_hidden_state_layers", lambda _: "()"),
+        {"0.33.0": FULL},
+        "broken",
+        {
+            f"{contract}/{runner}"
+            for contract in ("target-layer-offset", "target-capture", "feature-width")
+            for runner in ("v1", "v2")
+        },
+    ),
+    # What the layers attend to is what is kept for them.
+    "windows are one token short": (
+        passing(DRAFT, "per_layer_sliding_window", "sliding_window and sliding_window - 1"),
+        ON_BOTH,
+        "broken",
+        {"layer-types/v2", "kv-retention/v2"},
+    ),
+}
+"""A fault: the change, the releases that it is put into with a drafter each, and what turns to what."""
+
+
+@pytest.mark.parametrize("fault", FAULTS_BY_RELEASE)
+def test_a_fault_turns_its_verdict_in_several_releases(release: Callable[[str], Release], fault: str) -> None:
+    change, cases, verdict, where = FAULTS_BY_RELEASE[fault]
+
+    for version, draft in cases.items():
+        made = release(version)
+        before, after = made.verdicts(draft), made.verdicts(draft, change(made.files))
+        turned = {question: after[question] for question in after if after[question] != before[question]}
+        assert turned == dict.fromkeys(where, verdict), version
 
 
 @pytest.mark.parametrize("fault", FAULTS)
