@@ -11,7 +11,7 @@ from investigator.code.frames import Frame
 from investigator.code.heap import may_be_absent, without_absent
 from investigator.code.program import Definition
 from investigator.code.trace import Happening
-from investigator.code.values import ABSENT, Raised, Scope, Unknown, Value
+from investigator.code.values import ABSENT, Raised, Scope, Unknown, Value, is_spread
 
 if TYPE_CHECKING:
     from investigator.code.interpreter import Interpreter
@@ -31,6 +31,8 @@ def lookup(interp: Interpreter, name: str, frame: Frame, node: Node) -> Value:
             if value is not NotImplemented:
                 return value
         elif scope.body is not None and name in interp.bound_names(scope.module, scope.body):
+            if (lost_track := _loose(frame.scope)) is not None:
+                return lost_track
             raise _unbound(interp, name, frame, node)
         scope = scope.parent
     value = interp.global_name(frame.module, name)
@@ -40,7 +42,20 @@ def lookup(interp: Interpreter, name: str, frame: Frame, node: Node) -> Value:
         return constant(name)
     if any(not _is_followed(interp, found) for found in frame.module.symbols.get("*", ())):
         return Unknown(f"{name} may come from a wildcard import", frame.module.place(node))
+    if (lost_track := _loose(frame.scope)) is not None:
+        return lost_track
     raise interp.fail("NameError", f"name {name!r} is not defined", frame, node)
+
+
+def _loose(scope: Scope | None) -> Value | None:
+    """What a variable may be where paths met whose variables were bound in different orders, so
+    that it is not known any more which there are."""
+    while scope is not None:
+        for name, value in scope.variables.items():
+            if is_spread(name):
+                return value
+        scope = scope.parent
+    return None
 
 
 def _is_followed(interp: Interpreter, wildcard: Definition) -> bool:

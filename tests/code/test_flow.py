@@ -314,3 +314,22 @@ def test_a_pattern_on_something_unknown_may_fit() -> None:
                     return 'other'
         """
     assert sorted(options_of(run(text, UNKNOWN))) == ["one", "other"]
+
+
+def test_variables_of_paths_that_bound_them_in_different_orders_are_not_lost() -> None:
+    text = """
+        def run(c, d, ys):
+            try:
+                if c:
+                    raise ValueError("no")
+                missing(d)
+            except ValueError:
+                def first(p=d):
+                    pass
+            except Exception as error:
+                def second(p=1):
+                    pass
+            return len(ys)
+        """
+    value = run(text, UNKNOWN, UNKNOWN, [])
+    assert value == 0 or isinstance(value, Unknown)
