@@ -42,6 +42,7 @@ from investigator.code.values import (
     Unknown,
     Value,
     View,
+    derived,
     find_unknown,
     is_spread,
 )
@@ -115,7 +116,7 @@ def _of_exception(owner: ExceptionValue, name: str, place: Place) -> Value:
 def attribute_of_unknown(owner: Unknown, name: str) -> Value:
     """``unknown.name``: of any object that it may be."""
     if not owner.hides:
-        return owner
+        return derived(owner)
     if name == "__class__":
         classes_ = [h.cls for h in owner.hides if isinstance(h, Instance) and h.cls is not None]
         return Unknown(owner.reason, owner.place, owner.not_followed, hides=roots(*classes_))

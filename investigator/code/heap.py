@@ -27,6 +27,7 @@ from investigator.code.values import (
     Unknown,
     Value,
     View,
+    derived,
     is_spread,
 )
 
@@ -271,7 +272,7 @@ def lost(because: Unknown, *values: Value) -> Unknown:
     """``because``, as what became of some values: it may be any object among them."""
     found = roots(*values)
     if not found or set(map(id, found)) <= set(map(id, because.hides)):
-        return because
+        return derived(because)
     hides = _distinct((*because.hides, *found))
     return Unknown(because.reason, because.place, because.not_followed, because.spread, None, hides)
 

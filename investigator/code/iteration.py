@@ -30,6 +30,7 @@ from investigator.code.values import (
     Unknown,
     Value,
     View,
+    derived,
     is_spread,
     single,
 )
@@ -83,7 +84,7 @@ def iterate(interp: Interpreter, frame: Frame, node: Node, value: Value) -> list
 def children(value: Unknown) -> Unknown:
     """What an element, attribute or part of something unknown is."""
     if not value.hides:
-        return Unknown(value.reason, value.place, value.not_followed) if value.spread else value
+        return Unknown(value.reason, value.place, value.not_followed) if value.spread else derived(value)
     parts: list[Value] = []
     for hidden in value.hides:
         if isinstance(hidden, (list, set)):

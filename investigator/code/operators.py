@@ -36,6 +36,7 @@ from investigator.code.values import (
     Unknown,
     Value,
     View,
+    derived,
     find_unknown,
     is_spread,
     is_unknown,
@@ -244,7 +245,7 @@ def unary(interp: Interpreter, frame: Frame, node: Node, sign: str, value: Value
     if isinstance(value, OneOf):
         return interp.over(frame, node, value, lambda option: unary(interp, frame, node, sign, option))
     if isinstance(value, Unknown):
-        return value
+        return derived(value)
     if isinstance(value, Instance) and value.cls is not None:
         name = {"-": "__neg__", "+": "__pos__", "~": "__invert__"}.get(sign, "")
         method = classes.class_attribute(interp, value.cls, name)
@@ -298,7 +299,7 @@ def contains(interp: Interpreter, frame: Frame, node: Node, container: Value, it
     place = frame.module.place(node)
     container = as_tuple(interp, container)
     if isinstance(container, Unknown):
-        return container
+        return derived(container)
     if isinstance(container, Instance) and container.cls is not None:
         method = classes.class_attribute(interp, container.cls, "__contains__")
         if isinstance(method, FunctionValue):
@@ -354,7 +355,7 @@ def _in_dict(interp: Interpreter, frame: Frame, node: Node, owner: dict[Value, V
 
 def _among(interp: Interpreter, frame: Frame, node: Node, items: Value, item: Value) -> Value:
     if isinstance(item, Unknown):
-        return item if len(items) else False
+        return derived(item) if len(items) else False
     missing: Unknown | None = None
     for element in items:
         if element is item:

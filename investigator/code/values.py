@@ -342,6 +342,13 @@ def single(value: Value) -> Value:
     return value
 
 
+def derived(unknown: Unknown) -> Unknown:
+    """What something made of an unknown is: its truth is not the unknown's own."""
+    if unknown.truth is None:
+        return unknown
+    return Unknown(unknown.reason, unknown.place, unknown.not_followed, unknown.spread, None, unknown.hides)
+
+
 def is_spread(value: Value) -> bool:
     """Whether the value stands for any number of elements."""
     return isinstance(value, Unknown) and value.spread
@@ -353,9 +360,9 @@ def find_unknown(value: Value, depth: int = 6) -> Unknown | None:
     Of a choice, the reason that names a callee which was not followed is preferred.
     """
     if isinstance(value, Unknown):
-        return value
+        return derived(value)
     if isinstance(value, OneOf):
-        return _why_choice(value)
+        return derived(_why_choice(value))
     if depth == 0:
         return None
     elements: list[Value] = []

@@ -333,3 +333,10 @@ def test_variables_of_paths_that_bound_them_in_different_orders_are_not_lost() -
         """
     value = run(text, UNKNOWN, UNKNOWN, [])
     assert value == 0 or isinstance(value, Unknown)
+
+
+def test_what_is_made_of_something_true_need_not_be_true() -> None:
+    text = "def run(x):\n    y = x or 2\n    return bool(y), bool(y % 2), bool(y in [1]), not -y\n"
+    known, *others = run(text, UNKNOWN)
+    assert known is True
+    assert not any(isinstance(other, bool) for other in others[:2])
