@@ -52,6 +52,7 @@ ERROR_BODY_LIMIT = 64 * 1024
 """Bytes read of the body of an answer that was not expected."""
 MAX_REDIRECTS = 5
 RETRY_STATUSES = frozenset({408, 429, 500, 502, 503, 504})
+NO_NETWORK = "is the network there? or use --offline"
 
 
 @dataclass
@@ -311,8 +312,11 @@ def _transient(error: "httpx.HTTPError", request: _Request) -> _Transient:
         case httpx.ConnectError() if "CERTIFICATE" in text.upper() or "SSL" in text.upper():
             why = f"the certificate of {host} is not accepted ({text})"
             advice = "set pip's `cert` (or SSL_CERT_FILE) to the CA bundle of your network"
+        case httpx.ConnectError() if "emporary failure in name" in text:
+            # A resolver that is asked by many at once says so of names that there are.
+            why, advice, again = f"the name {host} cannot be looked up", NO_NETWORK, True
         case httpx.ConnectError() if "ame or service" in text or "resolution" in text or "nodename" in text:
-            why, advice = f"the name {host} is not found", "is the network there? or use --offline"
+            why, advice = f"the name {host} is not found", NO_NETWORK
         case httpx.ConnectError():
             why, advice, again = (
                 f"{host} refuses the connection ({text})",

@@ -321,6 +321,24 @@ def test_unknown_name(transport: Transport, monkeypatch: pytest.MonkeyPatch) -> 
         fetch(transport, "http://files.invalid/a")
 
 
+def test_a_resolver_that_has_too_much_to_do(
+    transport: Transport, httpserver: HTTPServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, asked = socket.getaddrinfo, []
+
+    def busy_once(*names: object, **how: object) -> object:
+        asked.append(names)
+        if len(asked) == 1:
+            raise socket.gaierror(-3, "Temporary failure in name resolution")
+        return real(*names, **how)  # type: ignore[arg-type]
+
+    httpserver.expect_request("/a").respond_with_data(b"here")
+    monkeypatch.setattr(socket, "getaddrinfo", busy_once)
+
+    assert fetch(transport, httpserver.url_for("/a")) == b"here"
+    assert len(asked) == 2
+
+
 def test_silence(transport: Transport, httpserver: HTTPServer) -> None:
     done = threading.Event()
 
