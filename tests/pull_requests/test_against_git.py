@@ -9,7 +9,7 @@ import pytest
 from tests.campaigns import diffs
 
 
-@pytest.mark.skipif(shutil.which("git") is None, reason="git is the judge")
+@pytest.mark.skipif(shutil.which("git") is None, reason="git, whose word is compared, is not installed")
 @pytest.mark.parametrize("seed", range(4))
 def test_what_is_applied_is_what_git_applies(seed: int, tmp_path: Path) -> None:
     sandbox, chance = diffs.Sandbox(tmp_path), random.Random(seed)

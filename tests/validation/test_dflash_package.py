@@ -42,9 +42,9 @@ json.dump(theirs, open(sys.argv[4], "w"))
 @pytest.mark.network
 @pytest.mark.slow
 def test_the_same_tokens_are_drafted_for_a_hundred_prompts(tmp_path: Path) -> None:
-    torch = pytest.importorskip("torch")
+    torch = pytest.importorskip("torch", reason="the extra 'validate' is not installed")
     torch.set_num_threads(1)
-    pytest.importorskip("transformers")
+    pytest.importorskip("transformers", reason="the extra 'validate' is not installed")
     from investigator.validation.pair import resolve_pair
     from investigator.validation.prompts import make_prompts
     from investigator.validation.reference import generate, load_pair

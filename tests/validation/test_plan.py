@@ -88,7 +88,7 @@ def test_a_contract_that_does_not_change_drafts_has_no_prediction() -> None:
 
 
 def test_the_modelled_faults_are_the_reference_programs_own() -> None:
-    pytest.importorskip("torch")
+    pytest.importorskip("torch", reason="the extra 'validate' is not installed")
     from investigator.validation.reference import FAULTS
 
     assert set(MODELLED) == set(FAULTS)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-torch = pytest.importorskip("torch")
+torch = pytest.importorskip("torch", reason="the extra 'validate' is not installed")
 torch.set_num_threads(1)  # many small steps: threads would only wait for each other
 
 from investigator.validation.reference import (  # noqa: E402

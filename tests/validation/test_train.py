@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-torch = pytest.importorskip("torch")
+torch = pytest.importorskip("torch", reason="the extra 'validate' is not installed")
 torch.set_num_threads(1)  # many small steps: threads would only wait for each other
-pytest.importorskip("tokenizers")
-pytest.importorskip("safetensors")
+pytest.importorskip("tokenizers", reason="the extra 'validate' is not installed")
+pytest.importorskip("safetensors", reason="the extra 'validate' is not installed")
 
 from investigator.validation import train as training  # noqa: E402
 from investigator.validation.fitting import Schedule  # noqa: E402

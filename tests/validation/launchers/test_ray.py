@@ -25,7 +25,7 @@ def free_port() -> int:
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    pytest.importorskip("ray.job_submission")
+    pytest.importorskip("ray.job_submission", reason="the extra 'ray' is not installed")
     ray = str(Path(sys.executable).with_name("ray"))
     dashboard = free_port()
     environment = {**os.environ, "RAY_USAGE_STATS_ENABLED": "0"}
@@ -76,6 +76,6 @@ def test_a_job_that_dies_in_the_middle_is_sent_again(
 
 
 def test_no_cluster_there_is_an_error_that_says_so(folder: Path) -> None:
-    pytest.importorskip("ray.job_submission")
+    pytest.importorskip("ray.job_submission", reason="the extra 'ray' is not installed")
     with pytest.raises(IncompleteError, match="no Ray cluster answers"):
         RayLauncher(address=f"127.0.0.1:{free_port()}").run(folder, NAMES, lambda line: None)

@@ -25,7 +25,7 @@ def statuses(folder: Path) -> dict[str, str]:
 
 @pytest.mark.slow
 def test_one_job_a_variant(folder: Path, site: Path, tmp_path: Path) -> None:
-    pytest.importorskip("submitit")
+    pytest.importorskip("submitit", reason="the extra 'slurm' is not installed")
     said: list[str] = []
     SlurmLauncher(python=str(interpreter(tmp_path, site)), cluster="local").run(folder, NAMES, said.append)
     assert statuses(folder) == dict.fromkeys(NAMES, "done")
@@ -34,7 +34,7 @@ def test_one_job_a_variant(folder: Path, site: Path, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_job_whose_node_dies_is_sent_again(folder: Path, site: Path, tmp_path: Path) -> None:
-    pytest.importorskip("submitit")
+    pytest.importorskip("submitit", reason="the extra 'slurm' is not installed")
     mark = tmp_path / "died"
     once = f'case "$*" in *all-repairs*) if [ ! -e {mark} ]; then touch {mark}; kill -9 $$; fi;; esac'
     said: list[str] = []
@@ -46,7 +46,7 @@ def test_a_job_whose_node_dies_is_sent_again(folder: Path, site: Path, tmp_path:
 
 
 def test_without_sbatch_the_place_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("submitit")
+    pytest.importorskip("submitit", reason="the extra 'slurm' is not installed")
     monkeypatch.setenv("PATH", "")
     with pytest.raises(IncompleteError, match="no sbatch"):
         SlurmLauncher().run(folder, NAMES, lambda line: None)
