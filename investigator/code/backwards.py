@@ -133,14 +133,7 @@ def _attribute_here(
         fixed = fixed or attribute in frame.receiver.attributes
     if name not in local.events or owner in local.aliases or fixed:
         return NotImplemented
-    events = [node for node in local.events[name] if _bound_by(node) <= position]
-    weighed = weigh(
-        interp,
-        frame,
-        events,
-        lambda there, node: binding(interp, frame, there, node, name, position),
-        position=position,
-    )
+    weighed = _bound_above(interp, frame, local, name, position)
     because = Unknown(
         f"{name} is set under an undecided condition", frame.module.place(_function(frame).node)
     )
@@ -162,17 +155,23 @@ def _parameter(function: FunctionValue, local: LocalBindings, given: Given, name
     return Unknown(f"argument {name} of {function.qualified_name} is not known")
 
 
-def _variable(interp: Interpreter, frame: Frame, local: LocalBindings, name: str, position: int) -> Value:
-    assert frame.function is not None
-    place = frame.module.place(frame.function.node)
-    events = [node for node in local.events[name] if _bound_by(node) <= position]
-    weighed = weigh(
+def _bound_above(
+    interp: Interpreter, frame: Frame, local: LocalBindings, name: str, position: int
+) -> Weighed:
+    """What the statements before ``position`` (a byte offset) bind ``name`` to."""
+    return weigh(
         interp,
         frame,
-        events,
+        [node for node in local.events[name] if _bound_by(node) <= position],
         lambda there, node: binding(interp, frame, there, node, name, position),
         position=position,
     )
+
+
+def _variable(interp: Interpreter, frame: Frame, local: LocalBindings, name: str, position: int) -> Value:
+    assert frame.function is not None
+    place = frame.module.place(frame.function.node)
+    weighed = _bound_above(interp, frame, local, name, position)
     if name in local.parameters:
         before = _parameter(frame.function, local, given_of(frame), name)
     else:
