@@ -19,9 +19,10 @@ def investigate(
     UsageError for a case that cannot be investigated, EvidenceError when a quote does not
     stand in its source, IncompleteError when an interrupt (SIGINT) cut it short.
     """
-    from investigator.team import assemble
+    from investigator.team import assemble, pinned
 
     how = settings or Settings()
+    case = pinned(case, how, sink)
     with assemble(case, how, sink) as assembly:
         done = conduct(case, assembly, sink=sink, deadline=deadline, jobs=how.jobs)
     if done.interrupted:

@@ -17,6 +17,7 @@ class EngineKind(StrEnum):
     """Where an engine's files are taken from."""
 
     RELEASE = "release"
+    NEWEST = "newest"
     PATH = "path"
     GIT = "git"
     INSTALLED = "installed"
@@ -24,6 +25,7 @@ class EngineKind(StrEnum):
 
 
 _RELEASE = re.compile(r"(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)==(?P<version>[A-Za-z0-9][A-Za-z0-9.!+_-]*)\Z")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\Z")
 _SECRET = re.compile(r"://[^/]*@")
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASS", re.IGNORECASE)
 _REPO = re.compile(r"(?P<id>[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*)(?:@(?P<revision>[\w./-]+))?\Z")
@@ -33,9 +35,10 @@ _REPO = re.compile(r"(?P<id>[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*)(?:@(?P<revisi
 class EngineSpec:
     """An engine as the user names it.
 
-    ``vllm==0.20.1`` (a release on the package index), ``path:DIR``, ``git:URL-or-PATH@REF``,
-    ``installed`` (this environment), ``python:/path/to/python`` (that environment).
-    ``value`` is the version, the folder, the URL with its ref, or the interpreter.
+    ``vllm==0.20.1`` (a release on the package index), ``vllm`` (its newest one), ``path:DIR``,
+    ``git:URL-or-PATH@REF``, ``installed`` (this environment), ``python:/path/to/python`` (that
+    environment). ``value`` is the version, the folder, the URL with its ref, or the interpreter;
+    empty for the newest release and this environment.
     """
 
     kind: EngineKind
@@ -53,15 +56,19 @@ class EngineSpec:
             return cls(EngineKind(head), rest)
         if text == "installed":
             return cls(EngineKind.INSTALLED, "")
+        if _NAME.match(text):
+            return cls(EngineKind.NEWEST, "", text.lower())
         raise UsageError(
             f"cannot read engine {text!r}",
-            "write NAME==VERSION, path:DIR, git:URL@REF, installed, or python:/path/to/python",
+            "write NAME==VERSION, NAME, path:DIR, git:URL@REF, installed, or python:/path/to/python",
         )
 
     def __str__(self) -> str:
         match self.kind:
             case EngineKind.RELEASE:
                 return f"{self.name}=={self.value}"
+            case EngineKind.NEWEST:
+                return self.name
             case EngineKind.INSTALLED:
                 return "installed"
             case _:

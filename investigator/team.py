@@ -7,7 +7,7 @@ patches room all at once.
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -78,6 +78,19 @@ def assemble(
     workspace = Workspace.open(cache_dir=settings.cache_dir, offline=settings.offline, events=sink)
     with workspace.transport:
         yield assembly(case, workspace, sink, upstream=upstream)
+
+
+def pinned(case: Case, settings: Settings, sink: EventSink = ignore) -> Case:
+    """The case with its release, where only the engine was named: the newest one.
+
+    Raises UsageError (no such engine, no release), OfflineError, SourceError.
+    """
+    if case.engine.kind is not EngineKind.NEWEST:
+        return case
+    known(case.engine.name)
+    workspace = Workspace.open(cache_dir=settings.cache_dir, offline=settings.offline, events=sink)
+    with workspace.transport:
+        return replace(case, engine=recognise(case.engine, workspace, {}))
 
 
 def assembly(case: Case, workspace: Workspace, sink: EventSink, *, upstream: bool = False) -> Assembly:

@@ -35,6 +35,8 @@ def read_json(data: bytes, name: str) -> Json:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise UsageError(f"{name} is not JSON: not UTF-8 at byte {error.start}", _ADVICE) from None
+    if not text.strip():
+        raise UsageError(f"{name} is empty", _ADVICE)
     if _depth(text) > MAX_DEPTH:
         raise LimitError(f"{name} is nested deeper than {MAX_DEPTH} levels", _ADVICE)
 

@@ -55,11 +55,12 @@ def command(
 ) -> int:
     """Which engine keeps which promise, where they differ, and what makes them equal.
 
-    ENGINE_A and ENGINE_B are NAME==VERSION, path:DIR, git:URL@REF, installed, or python:PATH.
+    ENGINE_A and ENGINE_B are NAME==VERSION, NAME for its newest release, path:DIR, git:URL@REF,
+    installed, or python:PATH.
     """
     from investigator.reports import compare as shown
     from investigator.sources.open import Workspace
-    from investigator.team import compared
+    from investigator.team import compared, pinned
 
     data, _ = consoles(settings)
     given = dict(assignment(text) for text in environment)
@@ -76,9 +77,10 @@ def command(
     ]
     if out is not None:
         require_writable(out)
+    one, other = (pinned(case, settings) for case in cases)
     workspace = Workspace.open(cache_dir=settings.cache_dir, offline=settings.offline)
     with workspace.transport:
-        found = compared(cases[0], cases[1], workspace)
+        found = compared(one, other, workspace)
     if format_ == "table" and out is None:
         data.print(shown.for_terminal(found))
     else:

@@ -59,7 +59,7 @@ _CASE = (
         default=DEFAULT_ENGINE,
         show_default=True,
         metavar="ENGINE",
-        help="NAME==VERSION, path:DIR, git:URL@REF, installed, or python:PATH.",
+        help="NAME==VERSION, NAME for its newest release, path:DIR, git:URL@REF, installed, or python:PATH.",
     ),
     click.option(
         "--draft",

@@ -88,7 +88,7 @@ def command(
     deadline: float,
 ) -> int:
     """Send the four agents out, report what they found, write proven patches."""
-    from investigator.team import assemble, questions
+    from investigator.team import assemble, pinned, questions
 
     if plan:
         return _print_plan(case, settings)
@@ -109,6 +109,7 @@ def command(
         case = seen.case
         for note in seen.notes:
             talk.print(visible(f"symptom: {note}"), soft_wrap=True)
+    case = pinned(case, settings)
     verbose = settings.verbosity is Verbosity.VERBOSE
     with open_run_folder(out, f"{case.engine} {case.draft}") as folder, folder.log() as stream:
         log = EventLog(stream)
@@ -213,7 +214,7 @@ def _print_plan(case: Case, settings: Settings) -> int:
     from investigator.team import questions
 
     data, _ = consoles(settings)
-    engines = (case.engine.name,) if case.engine.kind is EngineKind.RELEASE else names()
+    engines = (case.engine.name,) if case.engine.kind in (EngineKind.RELEASE, EngineKind.NEWEST) else names()
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for heading in ("contract", "promise", "asked of"):
         table.add_column(heading)

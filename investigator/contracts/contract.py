@@ -49,6 +49,9 @@ class Contract:
     ``consequence``: what a breach costs. ``needs_reference`` False: the checkpoint itself is
     the other side (a promise about its own keys). ``convention``: what a method promises that
     no training code can be asked about, in common terms; None where it promises nothing.
+    ``may_be_refused``: the promise lets an engine stop with an error. One that stops is refused then,
+    whatever the checkpoint needs; and a checkpoint that needs nothing says so even of a runner that
+    lacks the method.
     """
 
     id: str
@@ -59,19 +62,21 @@ class Contract:
     applies: Callable[[Checkpoint], str | None] = lambda checkpoint: None
     needs_reference: bool = True
     convention: Callable[[Checkpoint], Json] = lambda checkpoint: None
+    may_be_refused: bool = False
 
 
 def judge(contract: Contract, sides: Sides) -> Judgement:
     """The verdict on one contract on one runner; ``unknown`` wherever a side is missing."""
     engine = sides.engine
-    if engine is not None and isinstance(engine.outcome, Unsupported):
-        reason = contract.applies(sides.facts) if sides.facts is not None else None
-        if reason is None or contract.id != "layer-types":
-            return Judgement(verdict=Verdict.UNSUPPORTED, why=engine.outcome.reason)
+    needless = contract.applies(sides.facts) if sides.facts is not None else None
+    unasked = needless is not None and contract.may_be_refused
+    if engine is not None and isinstance(engine.outcome, Unsupported) and not unasked:
+        return Judgement(verdict=Verdict.UNSUPPORTED, why=engine.outcome.reason)
     if sides.facts is None:
         return _unknown("the checkpoint could not be read, so there is nothing to compare with")
-    if (reason := contract.applies(sides.facts)) is not None and not _stopped_over_it(contract, engine):
-        return Judgement(verdict=Verdict.NOT_APPLICABLE, why=reason)
+    refused = engine is not None and isinstance(engine.outcome, Refused)
+    if needless is not None and not (refused and contract.may_be_refused):
+        return Judgement(verdict=Verdict.NOT_APPLICABLE, why=needless)
     if engine is None:
         return _unknown("the engine's agent brought no answer")
     if isinstance(engine.outcome, Refused):
@@ -93,11 +98,6 @@ def judge(contract: Contract, sides: Sides) -> Judgement:
     if not isinstance(other.outcome, Known):
         return _unknown(f"{other.agent}: {getattr(other.outcome, 'reason', other.outcome)}")
     return contract.compare(other.outcome.value, engine.outcome.value, sides)
-
-
-def _stopped_over_it(contract: Contract, engine: Answer | None) -> bool:
-    """Whether an engine stops over the very thing that a checkpoint does not need: it does not start."""
-    return contract.id == "layer-types" and engine is not None and isinstance(engine.outcome, Refused)
 
 
 def _unknown(why: str) -> Judgement:

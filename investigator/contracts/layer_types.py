@@ -62,4 +62,5 @@ CONTRACT = Contract(
     compare=_compare,
     applies=_applies,
     needs_reference=False,  # the checkpoint's own keys are the promise; the reference only agrees
+    may_be_refused=True,
 )

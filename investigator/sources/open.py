@@ -76,12 +76,14 @@ def recognise(spec: EngineSpec, workspace: Workspace, packages: Mapping[str, str
     """The engine as named, with its name as its tree says it.
 
     ``packages``: each known engine's name -> its import package. A release names its engine
-    itself; anything else is the engine whose package is found there. A repository that is
-    called like an engine is not opened to find out.
-    Raises UsageError when no engine is there, or several are.
+    itself, and the newest one is named by its version; anything else is the engine whose package is
+    found there. A repository that is called like an engine is not opened to find out.
+    Raises UsageError when no engine is there, or several are; OfflineError and SourceError.
     """
     if spec.kind is EngineKind.RELEASE:
         return spec
+    if spec.kind is EngineKind.NEWEST:
+        return replace(spec, kind=EngineKind.RELEASE, value=workspace.index.newest(spec.name).version)
     if spec.kind is EngineKind.GIT:
         called = re.sub(r"(\.git)?/*$", "", split_git(f"git:{spec.value}")[0]).rpartition("/")[2].lower()
         if called in packages:
@@ -113,6 +115,8 @@ def open_engine(spec: EngineSpec, workspace: Workspace, package: str | None = No
     match spec.kind:
         case EngineKind.RELEASE:
             return open_release(spec.name, spec.value, workspace)
+        case EngineKind.NEWEST:
+            return open_release(spec.name, workspace.index.newest(spec.name).version, workspace)
         case EngineKind.PATH:
             folder = user_path(spec.value)
             return open_shadow(folder, package or spec.name) or open_folder(folder, package or spec.name)

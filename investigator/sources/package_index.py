@@ -106,6 +106,23 @@ class PackageIndex:
             )
         raise UsageError(f"there is no release {name}=={version} with a wheel", nearest)
 
+    def newest(self, name: str) -> Release:
+        """The newest release that pip would install: none before its final one, and none yanked.
+
+        Raises UsageError when there is none, and as :meth:`releases` does.
+        """
+        releases = self.releases(name)
+        final = [release for release in releases if not release.prerelease and release.yanked is None]
+        if not final:
+            listed = ", ".join(release.version for release in releases[-3:])
+            raise UsageError(
+                f"the index has no final release of {name} with a wheel",
+                f"name one: {name}==VERSION; it has {listed}"
+                if listed
+                else nearest_releases((), Version("0")),
+            )
+        return final[-1]
+
     def wheel(self, name: str, version: str, *, fresh: bool = False) -> WheelFile:
         """The wheel of a release that is read; with ``fresh``, by a list that is fetched now.
 

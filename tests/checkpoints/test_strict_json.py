@@ -25,7 +25,8 @@ def test_a_byte_order_mark_is_no_error() -> None:
     ("data", "error", "said"),
     [
         (b"{", UsageError, "is not JSON"),
-        (b"", UsageError, "is not JSON"),
+        (b"", UsageError, "config.json of a/b is empty"),
+        (b"\xef\xbb\xbf \n", UsageError, "config.json of a/b is empty"),
         (b"{'a': 1}", UsageError, "is not JSON"),
         (b'{"a": 1} {"b": 2}', UsageError, "is not JSON"),
         (b'{"a": "\xff"}', UsageError, "not UTF-8 at byte 7"),

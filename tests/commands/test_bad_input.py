@@ -66,7 +66,9 @@ RUN = ("run", "--offline", "-q", "--engine", "path:engine", "--draft", "path:ber
 BAD_OPTIONS: tuple[tuple[tuple[str, ...], int, str], ...] = (
     # run: what is investigated
     ((*RUN, "--engine", ""), 2, "cannot read engine ''"),
-    ((*RUN, "--engine", "engine"), 2, "cannot read engine 'engine'"),
+    ((*RUN, "--engine", "engine"), 2, "no engine named engine is known"),
+    ((*RUN, "--engine", "vllm=0.20.1"), 2, "cannot read engine 'vllm=0.20.1'"),
+    ((*RUN, "--engine", "vllm"), 3, "127.0.0.1"),
     ((*RUN, "--engine", "nosuch==1.0"), 2, "nosuch"),
     ((*RUN, "--engine", "vllm==latest-and-greatest"), 2, "latest-and-greatest"),
     ((*RUN, "--engine", "path:missing"), 2, "missing"),
@@ -144,7 +146,7 @@ BAD_OPTIONS: tuple[tuple[tuple[str, ...], int, str], ...] = (
     (("timeline", "--offline", "--out", "dir"), 2, "'dir' is a directory"),
     (("timeline", "--offline", "--format", "pdf"), 2, "'pdf' is not one of"),
     (("compare", "vllm==0.20.1", "--offline"), 2, "ENGINE_B"),
-    (("compare", "x", "y", "--offline"), 2, "cannot read engine 'x'"),
+    (("compare", "x", "y", "--offline"), 2, "no engine named x is known"),
     (("triage", "missing"), 2, "'missing' cannot be opened"),
     (("triage", "dir"), 2, "'dir' cannot be opened"),
     (("triage", "loop"), 2, "'loop' cannot be opened"),

@@ -123,7 +123,7 @@ def test_exit_codes(run, arguments, verdict, code):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--engine", "vllm"), "cannot read engine 'vllm'"),
+        (("--engine", "vllm 1"), "cannot read engine 'vllm 1'"),
         (("--draft", "nothing"), "cannot read model repository 'nothing'"),
         (("--env", "X"), "cannot read --env 'X'"),
         (("-v", "-q"), "exclude each other"),

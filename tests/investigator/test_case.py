@@ -10,6 +10,7 @@ from investigator.errors import UsageError
     ("text", "kind", "value"),
     [
         ("vllm==0.20.1", EngineKind.RELEASE, "0.20.1"),
+        ("vllm", EngineKind.NEWEST, ""),
         ("path:./vllm", EngineKind.PATH, "./vllm"),
         ("git:https://host.invalid/owner/name@v1", EngineKind.GIT, "https://host.invalid/owner/name@v1"),
         ("python:/usr/bin/python3", EngineKind.PYTHON, "/usr/bin/python3"),

@@ -161,6 +161,18 @@ def test_what_a_checkpoint_does_not_need() -> None:
     assert finding.agents == ("vllm", "hub")
 
 
+def test_an_engine_that_stops_over_windows_is_refused_though_a_checkpoint_has_none() -> None:
+    stops, lacks = Refused("ValueError: layer_types"), Unsupported("no such method")
+
+    windows, without = (
+        found(engine(says, WINDOWS), hub(Known([None]), WINDOWS), contract=WINDOWS, case=all_full())
+        for says in (stops, lacks)
+    )
+
+    assert (windows.verdict, windows.why) == (Verdict.REFUSED, "the engine stops: ValueError: layer_types")
+    assert without.verdict is Verdict.NOT_APPLICABLE
+
+
 def test_what_a_checkpoint_does_not_need_may_rest_on_facts_that_are_no_answer() -> None:
     case = checkpoint(dflash_config={"mask_token_id": 9})
     answers = [engine(NotKnown("no ids"), "target-capture"), hub(NotKnown("no ids"), "target-capture")]

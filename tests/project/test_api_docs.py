@@ -23,7 +23,7 @@ def test_the_examples_run_and_say_what_they_say(monkeypatch, capsys):
     *first, triage = capsys.readouterr().out.splitlines()
     assert first == [
         "target-layer-offset v1 broken the reference maps 1 to 2, the engine maps 1 to 1",
-        "cannot read engine 'vllm' - write NAME==VERSION, path:DIR, git:URL@REF, installed, or "
+        "cannot read engine 'vllm 0.20.1' - write NAME==VERSION, NAME, path:DIR, git:URL@REF, installed, or "
         "python:/path/to/python",
         "started finished",
     ]

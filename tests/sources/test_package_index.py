@@ -141,6 +141,24 @@ def test_a_release_that_does_not_exist(workspace: Workspace, index: MiniIndex) -
     assert error.value.advice == "the nearest are 0.20.1, 0.20.2, 0.21.0, 0.33.0; the newest is 0.33.0"
 
 
+def test_the_newest_release_is_the_one_that_pip_would_install(workspace: Workspace, index: MiniIndex) -> None:
+    for version in ["0.9.0", "0.10.0", "0.11.0rc1"]:
+        index.add(version=version)
+    index.add(version="0.10.1", yanked="breaks everything")
+
+    assert workspace.index.newest("vllm").version == "0.10.0"
+
+
+def test_a_project_without_a_final_release(workspace: Workspace, index: MiniIndex) -> None:
+    index.add(version="0.11.0rc1")
+    index.add(version="0.11.0rc2")
+
+    with pytest.raises(UsageError, match=r"no final release of vllm with a wheel") as error:
+        workspace.index.newest("vllm")
+
+    assert error.value.advice == "name one: vllm==VERSION; it has 0.11.0rc1, 0.11.0rc2"
+
+
 def test_the_nearest_of_none() -> None:
     assert nearest_releases((), Version("1.0")) == "the index lists no wheel of it at all"
 
