@@ -175,7 +175,8 @@ def _made_up(
                 return NotImplemented
     if surely_missing:
         return NotImplemented
-    return Unknown(f"{owner!r} may have an attribute {name}", frame.module.place(node))
+    advice = f"; {owner.advice}" if owner.advice is not None else ""
+    return Unknown(f"{owner!r} may have an attribute {name}{advice}", frame.module.place(node))
 
 
 def set_attribute(

@@ -41,6 +41,9 @@ class Unknown:
     def __str__(self) -> str:
         return f"{self.reason} ({self.place})" if self.place else self.reason
 
+    def __repr__(self) -> str:
+        return f"<not decided: {self}>"
+
 
 ABSENT = Unknown("may not be set")
 """What an attribute that surely does not exist gives; stands among the options of a variable,
@@ -59,6 +62,9 @@ class OneOf:
     def reason(self) -> Unknown:
         """Why it is not known which."""
         return self.because or Unknown("depends on a condition that was not decided", self.place)
+
+    def __repr__(self) -> str:
+        return f"<one of {len(self.options)} values>"
 
 
 @dataclass(eq=False)
@@ -142,6 +148,7 @@ class Instance:
     is not there: what is asked for outright is unknown, since released code that asks so runs.
     ``made_by``: evaluates an attribute on demand (see ``lazy``); None where there is none.
     ``label``: set on objects whose attribute reads are traced, e.g. ``draft config``.
+    ``advice``: how the rest of an object that is known only in part can be had.
     """
 
     cls: ClassValue | None
@@ -151,6 +158,7 @@ class Instance:
     made_by: Callable[[str], Value] | None = None
     place: Place | None = None
     defaults: bool = False
+    advice: str | None = None
 
     def __repr__(self) -> str:
         return f"<{self.label or (self.cls.name if self.cls else 'object')}>"
@@ -192,6 +200,9 @@ class Stream:
     at: Callable[[int], Value]
     position: list[Value] = field(default_factory=lambda: [0])
 
+    def __repr__(self) -> str:
+        return "<iterator>"
+
 
 END = object()
 """What a stream gives when it has run out."""
@@ -206,6 +217,9 @@ class View:
     source: dict[Any, Any]
     kind: str
 
+    def __repr__(self) -> str:
+        return f"<{self.kind} of a dict>"
+
 
 @dataclass(frozen=True, eq=False)
 class BoundMethod:
@@ -213,6 +227,9 @@ class BoundMethod:
 
     receiver: Value
     function: FunctionValue
+
+    def __repr__(self) -> str:
+        return f"<method {self.function.qualified_name}>"
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,12 +239,18 @@ class NativeMethod:
     receiver: Value
     name: str
 
+    def __repr__(self) -> str:
+        return f"<method {self.name}>"
+
 
 @dataclass(frozen=True)
 class External:
     """A name from outside the tree, ``torch.nn.ModuleList``."""
 
     dotted: str
+
+    def __repr__(self) -> str:
+        return f"<{self.dotted}>"
 
 
 @dataclass(frozen=True)
@@ -236,12 +259,18 @@ class Builtin:
 
     name: str
 
+    def __repr__(self) -> str:
+        return f"<{self.name}>"
+
 
 @dataclass(frozen=True, eq=False)
 class ModuleValue:
     """A module of the tree."""
 
     module: Module
+
+    def __repr__(self) -> str:
+        return f"<module {self.module.path}>"
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,6 +280,9 @@ class Super:
     owner: ClassValue
     receiver: Value
 
+    def __repr__(self) -> str:
+        return f"<super of {self.owner.name}>"
+
 
 @dataclass(frozen=True, eq=False)
 class Partial:
@@ -259,6 +291,9 @@ class Partial:
     function: Value
     arguments: tuple[Value, ...]
     keywords: dict[str, Value]
+
+    def __repr__(self) -> str:
+        return f"<partial of {self.function!r}>"
 
 
 class Symbol:

@@ -3,9 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from investigator.code.values import Instance, Symbol, TracedDict, TracedList, Value
+from investigator.code.values import ABSENT, Instance, Symbol, TracedDict, TracedList, Value
 
 TEXT_CONFIG = "get_text_config"
+TEXT = "text_config"
+LAYERS = "num_hidden_layers"
+NO_TARGET = "give the target's config with --target owner/name or path:DIR"
+"""What decides a question that wants the target's class or the number of its layers."""
 
 
 @dataclass(frozen=True)
@@ -19,9 +23,15 @@ class TextConfig(Symbol):
         return self.config
 
 
-def config_object(values: Mapping[str, Value], label: str, complete: bool) -> Instance:
+def config_object(
+    values: Mapping[str, Value], label: str, complete: bool, absent: frozenset[str] = frozenset()
+) -> Instance:
     """A Hugging Face config: attributes for keys; nested configs (``*_config`` with layers of
-    their own) become objects too, other mappings stay dicts, as Hugging Face does."""
+    their own) become objects too, other mappings stay dicts, as Hugging Face does.
+
+    ``complete`` False: only some of the file's keys are known, and of the rest those in ``absent`` are
+    surely not there. ``label`` begins with whose the config is, and the option: ``draft config``.
+    """
     attributes: dict[str, Value] = {}
     for key, value in values.items():
         if isinstance(value, Mapping) and key in ("text_config", "vision_config", "audio_config"):
@@ -29,7 +39,12 @@ def config_object(values: Mapping[str, Value], label: str, complete: bool) -> In
         else:
             attributes[key] = traced(value, f"{label}.{key}")
     made = Instance(None, attributes, complete=complete, label=label, defaults=True)
-    text = attributes.get("text_config")
+    if not complete:
+        made.advice = f"not all of its keys are known: give the whole file with --{label.split()[0]} path:DIR"
+        # A file whose layers stand at its top does not nest them as well.
+        without = absent | {TEXT} if LAYERS in attributes else absent
+        made.made_by = lambda name: ABSENT if name in without else NotImplemented
+    text = attributes.get(TEXT)
     attributes.setdefault(TEXT_CONFIG, TextConfig(text if isinstance(text, Instance) else made))
     return made
 

@@ -8,6 +8,7 @@ from investigator.engines.interface import RunnerChoice, Told
 from investigator.engines.sglang import (
     draft_keys,
     draft_layers,
+    layouts,
     radix_cache,
     silent_default,
     target_layers,
@@ -66,7 +67,10 @@ class SglangEngine:
         """Put one contract's question. Raises KeyError for a contract not among ``questions``."""
         answer = _ANSWERS[contract]
         names = architectures(self._world.checkpoint.draft)
-        if names and draft_layers.draft_class(self._world.start()) is None:
+        session = self._world.start()
+        draft = draft_layers.draft_class(session)
+        if names and draft is None:
             why = f"the registry has no draft model {' or '.join(names)}"
             return Told(outcome=Unsupported(why), assumptions=self._world.assumptions)
-        return answer(self._world)
+        unread = layouts.unread(session, draft) if draft is not None else None
+        return unread or answer(self._world)

@@ -30,6 +30,7 @@ from investigator.code.values import (
     find_unknown,
 )
 from investigator.engines import finding
+from investigator.engines.configs import NO_TARGET
 from investigator.engines.interface import Step, Told
 from investigator.engines.refusal import stopped
 from investigator.engines.sglang import layers as decoder
@@ -155,13 +156,13 @@ def target_model(session: Session) -> tuple[Instance, list[decoder.DecoderLayer]
     interp = session.interp
     names = architectures(session.world.checkpoint.target)
     if not names:
-        return NotKnown("the target's architecture is not known")
+        return NotKnown(f"the target's architecture is not known; {NO_TARGET}")
     cls = next((c for a in names if (c := roles.registered(interp, a)) is not None), None)
     if cls is None:
         return Unsupported(f"the registry has no model class {' or '.join(names)}")
     count = session.layers()
     if count is None:
-        return NotKnown("the number of the target's layers is not known")
+        return NotKnown(f"the number of the target's layers is not known; {NO_TARGET}")
     interp.made_on_demand = lambda wanted: wanted.name.endswith(ON_DEMAND)
     stack = decoder.install_layers(session, count)
     decoder.install_stream(session)

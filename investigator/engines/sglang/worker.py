@@ -104,7 +104,8 @@ def mask_token(world: World) -> Told:
     reads = [e for e in session.interp.trace.of(Happening.READ) if _is_mask(e.name)]
     steps = tuple(Step(e.place, f"reads {e.name}") for e in reads[-1:])
     if not isinstance(value, int):
-        return Told(outcome=NotKnown(f"the mask token: {find_unknown(value) or repr(value)}"), steps=steps)
+        why = find_unknown(value) or f"the worker keeps {value!r}"
+        return Told(outcome=NotKnown(f"the mask token: {why}"), steps=steps)
     return Told(outcome=Known(value), steps=steps, assumptions=ASSUMPTIONS)
 
 

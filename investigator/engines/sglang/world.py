@@ -102,7 +102,7 @@ class Session:
         self.target_config = (
             self._config(checkpoint.target, "target config")
             if checkpoint.target is not None
-            else Instance(None, {}, complete=False, label="target config")
+            else config_object({}, "target config", complete=False)
         )
         self.target_config.attributes.setdefault("encoder_only", False)
         self.target_config.attributes.setdefault("language_only", False)

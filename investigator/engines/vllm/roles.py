@@ -10,6 +10,7 @@ from investigator.code.interpreter import Interpreter
 from investigator.code.program import Module
 from investigator.code.syntax import Place, descendants, field, named, string_value
 from investigator.code.values import ClassValue, Unknown, Value
+from investigator.engines.configs import NO_TARGET
 from investigator.engines.finding import calls, class_named, functions, methods
 
 MODELS = "vllm/model_executor/models"
@@ -169,7 +170,7 @@ def architecture_flag(interp: Interpreter, architectures: Sequence[str], flag: s
         if cls is not None:
             value = classes.class_attribute(interp, cls, flag)
             return False if value is NotImplemented else value
-    return Unknown(f"{flag}: the target's architecture is not known")
+    return Unknown(f"{flag}: the target's architecture is not known; {NO_TARGET}")
 
 
 __all__ = [

@@ -7,6 +7,7 @@ from tree_sitter import Node
 from investigator.code import lazy
 from investigator.code.syntax import descendants, enclosing, field, named, text
 from investigator.code.values import BudgetSpent, FunctionValue, Raised, Value, find_unknown
+from investigator.engines.configs import NO_TARGET
 from investigator.engines.interface import Step, Told
 from investigator.engines.refusal import raised_before, stopped
 from investigator.engines.vllm import runners, target_layers
@@ -28,7 +29,7 @@ def guessed(world: World, runner: Runner) -> Told:
     model = target_layers.target_model(session)
     layers = session.layers()
     if model is None or layers is None:
-        return Told(outcome=NotKnown("the target's class or its number of layers is not known"))
+        return Told(outcome=NotKnown(f"the target's class or its number of layers is not known; {NO_TARGET}"))
     stack = [Layer(i) for i in range(layers)]
     session.interp.natives["make_layers"] = lambda *_: (0, layers, stack)
 

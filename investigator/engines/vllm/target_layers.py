@@ -30,6 +30,7 @@ from investigator.code.values import (
     find_unknown,
 )
 from investigator.engines import refusal
+from investigator.engines.configs import NO_TARGET
 from investigator.engines.interface import Step, Told
 from investigator.engines.vllm import drafter, roles, runners
 from investigator.engines.vllm.states import Layer, LayerStack, Norm, Positions, State
@@ -181,11 +182,12 @@ def _depths(session: Session, runner: Runner, numbers: tuple[int, ...]) -> tuple
     model = target_model(session)
     if model is None or model.cls is None:
         named_so = target_architectures(session.world.checkpoint)
-        return Unknown(f"no model class for the target's architecture {named_so or '(not known)'}"), ()
+        asked = f"{named_so}" if named_so else f"(not known); {NO_TARGET}"
+        return Unknown(f"no model class for the target's architecture {asked}"), ()
     cls = model.cls
     layers = session.layers()
     if layers is None:
-        return Unknown("the number of the target's layers is not known"), ()
+        return Unknown(f"the number of the target's layers is not known; {NO_TARGET}"), ()
     setter = classes.class_attribute(interp, cls, SETTER)
     if not isinstance(setter, FunctionValue):
         step = Step(cls.module.place(field(cls.node, "name")), f"{cls.name} has no {SETTER}")

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from investigator.checkpoint import Checkpoint, ModelConfig
-from investigator.code import lazy
 from investigator.code.interpreter import Interpreter, Native
 from investigator.code.program import Program
 from investigator.code.values import (
@@ -21,7 +20,7 @@ from investigator.code.values import (
     Unknown,
     Value,
 )
-from investigator.engines.configs import config_object, traced
+from investigator.engines.configs import NO_TARGET, config_object, traced
 from investigator.engines.vllm import roles
 from investigator.engines.vllm.platform import CudaPlatform
 from investigator.model import Json, Runner
@@ -44,6 +43,7 @@ LAYER_KEYS = frozenset(
 )
 """Keys that name target layers, in any layout that an engine reads."""
 RUNNER_VARIABLE = "VLLM_USE_V2_MODEL_RUNNER"
+NO_ARCHITECTURE = f"the target's architecture is not known; {NO_TARGET}"
 
 
 @dataclass(frozen=True)
@@ -114,11 +114,8 @@ class Session:
         checkpoint = world.checkpoint
         self.draft_config = self._draft_config()
         target = checkpoint.target
-        self.target_config = (
-            config_object(target.normalised, "target config", target.complete)
-            if target is not None
-            else Instance(None, {}, complete=False, label="target config")
-        )
+        known = (target.normalised, target.complete) if target is not None else ({}, False)
+        self.target_config = config_object(known[0], "target config", known[1])
         text = self.target_config.attributes.get("text_config")
         self.target_text_config = text if isinstance(text, Instance) else self.target_config
         for config in (self.draft_config, self.target_text_config):
@@ -135,12 +132,9 @@ class Session:
         values: Mapping[str, Value] = draft.normalised
         if checkpoint.layout == "speculators":
             values = self._converted(draft)
-        made = config_object(values, "draft config", draft.complete)
-        if not draft.complete and checkpoint.target_layer_ids is not None:
-            # A file that names its layers in one layout does not name them in another one too.
-            own = set(values)
-            made.made_by = lambda name: lazy.ABSENT if name in LAYER_KEYS - own else NotImplemented
-        return made
+        # A file that names its layers in one layout does not name them in another one too.
+        other = LAYER_KEYS if checkpoint.target_layer_ids is not None else frozenset()
+        return config_object(values, "draft config", draft.complete, other)
 
     def _converted(self, draft: ModelConfig) -> Mapping[str, Value]:
         """A speculators file as the engine's own converter for its method leaves it."""
@@ -223,7 +217,7 @@ class Session:
             hf_config=self.target_config,
             hf_text_config=self.target_text_config,
             architectures=architectures,
-            architecture=architectures[0] if architectures else Unknown("target architecture not known"),
+            architecture=architectures[0] if architectures else Unknown(NO_ARCHITECTURE),
             runner_type="generate",
             is_diffusion=False,
             is_attention_free=False,
