@@ -15,10 +15,9 @@ def of(investigation: Investigation) -> dict[str, Any]:
         "rows": rows.table_rows(investigation),
         "explained": rows.to_explain(investigation, in_use=True),
         "elsewhere": rows.to_explain(investigation, in_use=False),
-        "aside": tuple(
-            row
-            for row in rows.table_rows(investigation)
-            if not row.in_use and row.verdict in summary.TO_EXPLAIN
+        "aside": tuple(row for row in rows.table_rows(investigation) if not row.in_use),
+        "aside_counts": summary.counted(
+            f for f in investigation.findings if not summary.in_use(f, investigation)
         ),
         "unchecked": unchecked(investigation),
         "has_runners": any(finding.runner for finding in investigation.findings),
@@ -29,11 +28,13 @@ def of(investigation: Investigation) -> dict[str, Any]:
         "detours": series_section.detour_blocks(investigation),
         "headline": summary.headline(investigation),
         "advice": advice.advice(investigation),
+        "explained_verdicts": summary.TO_EXPLAIN,
         "counts": summary.counted(f for f in investigation.findings if summary.in_use(f, investigation)),
         "legend": summary.counted(investigation.findings),
         "permalink": lambda evidence: summary.permalink(investigation, evidence),
         "telling": lambda finding: rows.telling(investigation, finding),
         "repairs": lambda finding: repairs(investigation, finding),
+        "ways_out": lambda finding: ways_out(repairs(investigation, finding)),
         "mode": lambda finding: summary.failure_mode(finding, investigation),
         "accepted": lambda finding: summary.is_accepted(finding, investigation),
         "source_of": {source.id: source for source in investigation.sources},
@@ -72,6 +73,16 @@ def repairs(investigation: Investigation, finding: Finding) -> tuple[Repair, ...
             said, link = state.get(remedy.ref, said), blocks.reference_url(remedy.ref)
         made.append(Repair(summary.remedy_kind(remedy), name, link, said))
     return tuple(made)
+
+
+def ways_out(found: tuple[Repair, ...]) -> tuple[tuple[str, tuple[Repair, ...]], ...]:
+    """The remedies by what they do: those that repair, and those that avoid."""
+    setting = RemedyKind.SETTING.value
+    sorts = {
+        "Repaired by": tuple(repair for repair in found if repair.kind != setting),
+        "Avoided by": tuple(repair for repair in found if repair.kind == setting),
+    }
+    return tuple((words, ways) for words, ways in sorts.items() if ways)
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,17 @@
 from functools import cache
 from typing import TYPE_CHECKING
 
-from investigator.model import AgentReport, Evidence, Investigation
+from investigator.model import AgentReport, Evidence, Investigation, RemedyKind
 from investigator.reports import blocks, content, escape, rows, summary
 
 if TYPE_CHECKING:
     from jinja2 import Template
 
     from investigator.reports.triage_section import Opening
+
+
+SHORT = 160
+"""Characters of a quoted line that stands behind its place, not in a block of its own."""
 
 
 def render(investigation: Investigation, opening: "Opening | None" = None) -> str:
@@ -27,9 +31,15 @@ def render(investigation: Investigation, opening: "Opening | None" = None) -> st
 
 
 def remedy_cell(row: rows.Row) -> str:
-    """What to do, in a table cell: each remedy's kind and name."""
-    return ", ".join(
-        f"{summary.remedy_kind(r)} {escape.markdown_code(summary.remedy_name(r))}" for r in row.remedies
+    """What to do, in a table cell: each remedy's kind and name, pull requests where nothing is nearer."""
+    near = tuple(r for r in row.remedies if r.kind is not RemedyKind.PULL_REQUEST) or row.remedies
+    return ", ".join(f"{summary.remedy_kind(r)} {escape.markdown_code(summary.remedy_name(r))}" for r in near)
+
+
+def is_short(evidence: Evidence) -> bool:
+    """Whether its quote fits into the line that names its place."""
+    return bool(evidence.recorded_from) or (
+        "\n" not in evidence.quote and "|" not in evidence.quote and len(evidence.quote.strip()) <= SHORT
     )
 
 
@@ -92,4 +102,5 @@ def template(name: str) -> "Template":
         "blocks": lambda parts: blocks.as_markdown(parts).strip(),
     }
     environment.tests["dated"] = summary.is_dated
+    environment.tests["short"] = is_short
     return environment.get_template(name)

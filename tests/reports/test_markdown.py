@@ -32,12 +32,23 @@ def test_the_order_of_a_report():
         "## Verdicts",
         "## target-layer-offset (V1): broken",
         "## Patches",
-        "## Pull requests",
-        "## Checked and found sound",
         "## Not checked, or not decided",
-        "## Sources",
+        "## Appendix",
         "## Repeat it",
     ]
+
+
+def test_what_only_backs_the_answer_is_folded_away():
+    other = builders.finding(contract="layer-types", runner=Runner.V2)
+    text = markdown.render(builders.investigation(findings=(*builders.investigation().findings, other)))
+
+    assert re.findall("<details><summary>(.*?)</summary>", text.partition("## Appendix")[2]) == [
+        "Pull requests: 1 looked at",
+        "Checked and found sound: 1 promise",
+        "On model runner V2, not in use: 1 broken",
+        "Sources: 2 read, 1 of them recorded earlier",
+    ]
+    assert text.count("<details>") == text.count("</details>")
 
 
 def read_back(row: list[str]) -> set[tuple[str, str]]:
@@ -67,9 +78,15 @@ def test_the_table_read_back_is_what_the_json_says():
     document = json_report.as_json(investigation)
     expected = {(f["contract"], f["verdict"]) for f in document["findings"]}
 
-    table = first_table(markdown.render(investigation))
+    text = markdown.render(investigation)
+    table = first_table(text)
+    aside = text.partition("<details><summary>On model runner V2, not in use: 2 unsupported</summary>")[2]
 
-    assert set().union(*map(read_back, table)) == expected
+    assert aside.strip().splitlines()[0] == (
+        "- `lookahead`, `layer-types`: – unsupported, no such method: 'd'"
+    )
+    there = {("lookahead", "unsupported"), ("layer-types", "unsupported")}
+    assert set().union(*map(read_back, table)) | there == expected
     assert table[0] == [
         "target-layer-offset",
         "V1",
@@ -77,23 +94,14 @@ def test_the_table_read_back_is_what_the_json_says():
         "the reference maps 1 to 2, the engine maps 1 to 1",
         "release 0.22.1, patch 0001-shift.patch",
     ]
-    assert table[2:] == [
-        ["3 contracts", "–", "✓ honoured", "mask-token, vocab-mapping, feature-width", ""],
-        [
-            "2 contracts",
-            "V2 (not in use)",
-            "– unsupported",
-            "no such method: 'd': lookahead, layer-types",
-            "",
-        ],
-    ]
+    assert table[2:] == [["3 contracts", "–", "✓ honoured", "mask-token, vocab-mapping, feature-width", ""]]
 
 
 def test_a_kept_promise_shows_one_line_of_evidence():
     text = markdown.render(builders.investigation())
 
     assert (
-        "## Checked and found sound\n\n- `mask-token`: both use 248070 "
+        "<details><summary>Checked and found sound: 1 promise</summary>\n\n- `mask-token`: both use 248070 "
         "([`vllm/runner.py:2`](https://code.example/vllm/blob/v0.20.1/vllm/runner.py#L2): `return ids`)\n"
     ) in text
 
@@ -105,7 +113,8 @@ def test_what_happens_on_the_other_runner_is_told_briefly_and_last():
 
     assert headings(text)[3:5] == ["## target-layer-offset (V1): broken", "## Patches"]
     assert (
-        "## On model runner V2, not in use\n\n- `layer-types`: ✗ broken, all run as full attention (" in text
+        "<details><summary>On model runner V2, not in use: 1 broken</summary>\n\n"
+        "- `layer-types`: ✗ broken, all run as full attention (" in text
     )
 
 
@@ -124,15 +133,33 @@ def test_a_snapshot_is_marked_with_its_day():
     assert "was recorded" not in markdown.render(builders.investigation(sources=(builders.source(),)))
 
 
-def test_the_runner_in_use_comes_first_and_the_other_says_that_it_is_not():
+def test_the_table_is_about_the_runner_in_use_and_about_both_where_that_is_not_known():
     findings = (
         builders.finding(runner=Runner.V2, verdict=Verdict.BROKEN),
         builders.finding(runner=Runner.V1, verdict=Verdict.HONOURED),
     )
 
-    table = first_table(markdown.render(builders.investigation(findings=findings)))
+    known = markdown.render(builders.investigation(findings=findings))
+    unknown = markdown.render(builders.investigation(findings=findings, default_runner=None))
 
-    assert [row[1] for row in table] == ["V1", "V2 (not in use)"]
+    assert [row[1] for row in first_table(known)] == ["V1"]
+    assert [row[1] for row in first_table(unknown)] == ["V2", "V1"]
+
+
+def test_further_places_take_a_line_each_where_their_quotes_do():
+    quotes = ["a = 1", "  b = 2", "c = (\n    3\n)", "d = 4 | 5", "e = 6"]
+    places = tuple(
+        builders.evidence(line=n + 1, end_line=n + 1 + quote.count("\n"), quote=quote, role=f"step {n}")
+        for n, quote in enumerate(quotes)
+    )
+
+    text = markdown.render(builders.investigation(findings=(builders.finding(evidence=places),)))
+
+    assert "```python\n    1  a = 1\n    ```" in text
+    assert ": step 1: `b = 2`\n\n3. " in text
+    assert "    ```python\n    3  c = (\n    4      3\n    5  )\n    ```\n" in text
+    assert "    ```python\n    4  d = 4 | 5\n    ```\n" in text
+    assert ": step 4: `e = 6`\n\n</details>" in text
 
 
 def test_an_empty_run_is_a_report_too():

@@ -39,7 +39,9 @@ def test_the_markdown_report_gets_the_sentences_the_table_and_the_charts():
     made = measured.into_markdown(report, ASSESSMENT)
 
     assert "## What each repair brings back" in made
-    assert made.index("## Patches") < made.index("## What each repair brings back") < made.index("## Sources")
+    assert (
+        made.index("## Patches") < made.index("## What each repair brings back") < made.index("## Appendix")
+    )
     page = MarkdownIt("commonmark").enable("table").render(made)
     assert "<td>as-released</td>\n<td>1.18 [1.08, 1.28]</td>" in page
     assert '<img src="acceptance-length.svg"' in page
