@@ -1,7 +1,9 @@
-"""A file that a command writes its answer to: whole or not at all."""
+"""What a command writes its answer to: a file, whole or not at all, or a folder."""
 
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from investigator.errors import UsageError
@@ -14,6 +16,26 @@ def require_writable(path: Path) -> None:
             pass
     except OSError as error:
         raise _unwritable(path, error) from None
+
+
+def require_folder(path: Path) -> None:
+    """Find out before any work whether a folder can be made (or filled) there. Raises UsageError."""
+    here = path.absolute()
+    there = next(place for place in (here, *here.parents) if place.exists())
+    try:
+        with tempfile.NamedTemporaryFile(dir=there, prefix=".investigate."):
+            pass
+    except OSError as error:
+        raise _unwritable(path, error) from None
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """What the disk refuses while a folder is filled, as the UsageError that it is to the user."""
+    try:
+        yield
+    except OSError as error:
+        raise _unwritable(path, error) from error
 
 
 def write_whole(path: Path, text: str) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from investigator.commands.options import consoles, settings_options
+from investigator.commands.output import require_folder, writing
 from investigator.commands.parameters import Seconds, UserPath
 from investigator.errors import ExitCode, UsageError
 from investigator.model import Json
@@ -121,7 +122,11 @@ def command(
 
     data, _ = consoles(settings)
     if collect is not None:
+        require_folder(out or run or collect)
         return _conclude(data, collect, out or run or collect)
+    into = out or run or Path("validation")
+    if not plan_only:
+        require_folder(emit_to or into)
     on = Destination.parse(place)
     count, file = _prompts(prompts)
     request = service.Request(
@@ -145,19 +150,7 @@ def command(
     if plan_only:
         _print_plan(data, service.plan_of(request), request)
         return ExitCode.CLEAN
-    return validate(request, settings, out or run or Path("validation"), emit_to)
-
-
-def after_run(run: Path, place: str, settings: Settings) -> int:
-    """Go on from an investigation to its validation: ``investigate run --validate [WHERE]``."""
-    from investigator.validation import service
-    from investigator.validation.from_run import read_run
-    from investigator.validation.launchers.interface import Destination
-    from investigator.validation.pair import resolve_pair, train_in_process
-
-    on = Destination.parse(place)
-    pair = resolve_pair(_pair_for(on), _cache(settings) / "pairs", train=train_in_process)
-    return validate(service.Request(pair=pair, on=on, run=read_run(run)), settings, run, None)
+    return validate(request, settings, into, emit_to)
 
 
 def validate(request: "Request", settings: Settings, out: Path, emit_to: Path | None) -> int:
@@ -177,10 +170,12 @@ def validate(request: "Request", settings: Settings, out: Path, emit_to: Path | 
     if emit_to is not None:
         from investigator.validation.emit import emit
 
-        emit(experiment, emit_to, tree)
+        with writing(emit_to):
+            emit(experiment, emit_to, tree)
         talk.print(f"written to {emit_to}; run 'python run.py' there, then --collect {emit_to}")
         return ExitCode.CLEAN
-    folder = service.prepare(experiment, out / service.FOLDER, tree)
+    with writing(out):
+        folder = service.prepare(experiment, out / service.FOLDER, tree)
     launcher = service.launcher_of(request, _cache(settings), talk.print)
     service.execute(launcher, folder, talk.print)
     return _conclude(data, folder, out)
@@ -195,7 +190,8 @@ def _conclude(data: "Console", folder: Path, out: Path) -> int:
     from investigator.validation import service
 
     assessment, document = service.collect(folder)
-    service.write(assessment, document, out)
+    with writing(out):
+        service.write(assessment, document, out)
     _into_reports(assessment, out)
     _print(data, assessment)
     data.print(f"\nwritten to {out}: validation.json, validation.md, acceptance-length.svg, by-position.svg")

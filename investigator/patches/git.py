@@ -112,9 +112,7 @@ def touched_paths(patch: bytes) -> tuple[str, ...]:
                 "take only patches that change or add text files",
             )
         names = {name[2:] for name in (file.source_file, file.target_file) if name != "/dev/null"}
-        if len(names) != 1:
-            raise PatchError(f"the patch renames {file.source_file!r}", "take only patches that change text")
-        (path,) = names
+        (path,) = names  # of one that renames there would be two
         check_path(path)
         paths.append(path)
     if not paths or len(set(paths)) != len(paths):
@@ -140,6 +138,8 @@ def applied(patch: bytes, files: Mapping[str, bytes]) -> dict[str, bytes]:
                 f"the patch does not apply: {refusal}", "generate it again for exactly this engine"
             )
         after = place.files()
-    if set(after) != set(paths) or after == before:
+    if after == before:
+        raise PatchError("the patch changes nothing", "leave it out")
+    if set(after) != set(paths):
         raise PatchError("git apply changed other files than the patch names", "look at the patch by hand")
     return {path: after[path] for path in paths}

@@ -118,3 +118,16 @@ def test_a_patches_link_is_not_followed(tmp_path):
 
     with pytest.raises(UsageError, match="is in the way"), open_run_folder(tmp_path / "run", "x"):
         pytest.fail("the work began")
+
+
+def test_what_the_disk_refuses_later_is_one_clear_error_too(tmp_path):
+    with open_run_folder(tmp_path / "run", "x") as folder:
+        (tmp_path / "run/report.md").mkdir()
+        with pytest.raises(UsageError, match=r"cannot write .*report\.md: Is a directory"):
+            folder.write("report.md", "text")
+        assert names(tmp_path / "run/report.md") == []
+        assert ".report.md.part" not in names(tmp_path / "run")
+
+        (tmp_path / "run").rename(tmp_path / "moved")
+        with pytest.raises(UsageError, match=r"cannot write .*patches: No such file or directory"):
+            folder.write_patches({"0001-a.patch": b"a"})

@@ -13,9 +13,10 @@ from investigator.errors import PatchError
 from investigator.model import Verdict
 from investigator.patches.apply import apply
 from investigator.patches.diff import diff_edits, unified
+from investigator.patches.disk import Disk
 from investigator.patches.edits import Edit
 from investigator.patches.plan import NamedPatch
-from investigator.patches.receipt import State
+from investigator.patches.receipt import NEW, Drawer, State
 from investigator.patches.revert import revert
 from investigator.sources.text_tree import TextTree
 from tests.patches import miniature, places
@@ -273,3 +274,70 @@ def test_where_files_cannot_have_two_names_a_copy_is_kept(
     apply(root, "vllm", patches())
     revert(root, "vllm")
     assert state(root) == before
+
+
+def test_no_patch_at_all(root: Path) -> None:
+    with pytest.raises(PatchError, match="the patches change nothing") as caught:
+        apply(root, "vllm", [])
+    assert caught.value.advice == "name at least one patch file"
+
+
+def test_another_users_file_is_left_to_them(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = state(root)
+    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+
+    with pytest.raises(PatchError, match=r"speculative.py belongs to another user") as caught:
+        apply(root, "vllm", patches())
+
+    assert caught.value.advice == "apply as that user, or use an overlay"
+    assert state(root) == before
+
+
+def begun(root: Path) -> Drawer:
+    """The folder as after an apply that was cut short once every file was in place."""
+    drawer = Drawer(root, "vllm", Disk())
+    drawer.mark(apply(root, "vllm", patches()).receipt, State.APPLYING)
+    return drawer
+
+
+def test_an_interrupted_run_is_not_undone_over_a_hand_edit(root: Path) -> None:
+    begun(root)
+    (root / PATCHED[0]).write_text("mine = True\n")
+
+    with pytest.raises(PatchError, match=r"speculative.py was changed since it was patched"):
+        revert(root, "vllm")
+
+    assert (root / PATCHED[0]).read_text() == "mine = True\n"
+    assert (root / PATCHED[2]).read_bytes() == places.new()[PATCHED[2]]
+
+
+def test_an_original_that_was_damaged_is_not_put_back(root: Path) -> None:
+    drawer = begun(root)
+    drawer.original(0).unlink()
+    drawer.original(0).write_text("x")
+
+    with pytest.raises(PatchError, match=r"originals/0 is not the original of vllm/.* any more") as caught:
+        revert(root, "vllm")
+
+    assert caught.value.advice == "reinstall the engine, then remove the .investigate folder"
+    assert sources(root) == places.new()
+
+
+def test_a_disk_that_fails_and_then_fails_again_is_told_with_both_reasons(root: Path) -> None:
+    class Dying(Disk):
+        def create(self, path: Path, content: bytes, like: Path | None = None) -> None:
+            if like is not None:
+                raise OSError("first")
+            super().create(path, content, like)
+
+        def remove(self, path: Path) -> None:
+            if path.name.endswith(NEW) and path.parent.name != "vllm":
+                raise OSError("second")
+            super().remove(path)
+
+    with pytest.raises(PatchError, match=r"failed \(first\), and so did taking it back: second") as caught:
+        apply(root, "vllm", patches(), disk=Dying())
+
+    assert caught.value.advice == "run investigate revert; it goes on from here"
+    revert(root, "vllm")
+    assert sources(root) == OLD

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from investigator.errors import PatchError
+from investigator.errors import IncompleteError, PatchError
 from investigator.patches.diff import diff_edits, unified
 from investigator.patches.edits import Edit
-from investigator.patches.git import applied, touched_paths
+from investigator.patches.git import Workplace, applied, touched_paths
+from investigator.pull_requests.merge import merge
 
 BEFORE = b"x = 1\n"
 AFTER = b"x = 2\n"
@@ -88,3 +89,40 @@ def test_refuses_before_git_sees_it(patch: bytes) -> None:
 
 def test_names_the_files_of_a_plain_patch() -> None:
     assert touched_paths(b"A mail's head.\n\n" + PATCH) == ("pkg/mod.py",)
+
+
+def test_a_patch_that_changes_nothing() -> None:
+    same = b"--- a/pkg/mod.py\n+++ b/pkg/mod.py\n@@ -1 +1 @@\n-x = 1\n+x = 1\n"
+
+    with pytest.raises(PatchError, match="the patch changes nothing"):
+        applied(same, {"pkg/mod.py": b"x = 1\n"})
+
+
+def test_a_git_that_changes_another_file_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def elsewhere(self: Workplace, patch: bytes, *options: str) -> str | None:
+        self.write({"evil.py": b"x = 2\n"})
+        return None
+
+    monkeypatch.setattr(Workplace, "git_apply", elsewhere)
+
+    with pytest.raises(PatchError, match="git apply changed other files than the patch names"):
+        applied(diff(), {"pkg/mod.py": b"x = 1\n"})
+
+
+def test_without_git_it_is_said_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    with pytest.raises(PatchError, match="there is no git command") as caught:
+        applied(diff(), {"pkg/mod.py": b"x = 1\n"})
+    with pytest.raises(IncompleteError, match=r"a change could not be merged: .*'git'"):
+        merge(b"a\n", b"b\n", b"c\n")
+
+    assert caught.value.advice == "install git; patches are checked with it"
+
+
+def test_a_patch_over_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("investigator.patches.git.MAX_PATCH_BYTES", len(diff()))
+    assert touched_paths(diff()) == ("pkg/mod.py",)
+
+    with pytest.raises(PatchError, match=rf"a patch of {len(diff()) + 1} bytes"):
+        touched_paths(b"\n" + diff())

@@ -182,3 +182,12 @@ def test_patches_of_other_packages_are_refused(root: Path, tmp_path: Path) -> No
     (root / "other.py").write_text("x = 1\n")
     with pytest.raises(PatchError, match=r"the patches touch other\.py"):
         build(root, "vllm", [NamedPatch("other.patch", other)], tmp_path / "overlay")
+
+
+def test_an_overlay_inside_the_package_is_refused(root: Path) -> None:
+    before = state(root)
+
+    with pytest.raises(PatchError, match=r"lies inside the package"):
+        build(root, "vllm", patches(), root / "vllm" / "mine")
+
+    assert state(root) == before
