@@ -37,9 +37,11 @@ def test_a_folder_that_can_be_made_is_not_made_yet(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_disk_that_is_full_in_the_middle_is_the_users_to_know(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="cannot write there: No space left on device") as caught:
-        with writing(Path("there")):
-            raise OSError(28, "No space left on device")
+def test_a_disk_that_is_full_in_the_middle_is_the_users_to_know() -> None:
+    with (
+        pytest.raises(UsageError, match="cannot write there: No space left on device") as caught,
+        writing(Path("there")),
+    ):
+        raise OSError(28, "No space left on device")
 
     assert caught.value.advice == "name a file in a folder you can write"
