@@ -146,7 +146,7 @@ class GitRepository:
                     kill_after_timeout=None if os.name == "nt" else timeout,
                     env=self._environment(),
                 )
-            except (git.GitCommandError, OSError) as failure:
+            except (git.CommandError, OSError) as failure:
                 raise SourceError(
                     f"git does not start: {last_line(str(failure))}", "is git installed?"
                 ) from failure

@@ -240,7 +240,10 @@ def _read(path: Path) -> bytes | None:
     The cache names a file's content after its hash: Git's, or sha256 for one in LFS.
     """
     if path.stat().st_size > MAX_BYTES:
-        raise LimitError(f"{path.name} has {path.stat().st_size:,} bytes; at most {MAX_BYTES:,} are read")
+        raise LimitError(
+            f"{path.name} has {path.stat().st_size:,} bytes; at most {MAX_BYTES:,} are read",
+            "remove it from the Hub's cache, or name a model repository",
+        )
     data = path.read_bytes()
     name = path.resolve().name
     if _HEX.fullmatch(name) and name not in (git_blob_id(data), hashlib.sha256(data).hexdigest()):

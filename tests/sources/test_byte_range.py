@@ -139,3 +139,10 @@ def test_a_part_that_is_too_short(transport: Transport, index: MiniIndex, url: s
 
     with pytest.raises(IntegrityError, match="it sends 10-14"):
         remote(transport, url).read(10, 20)
+
+
+def test_a_whole_file_of_another_size_than_listed(transport: Transport, index: MiniIndex, url: str) -> None:
+    index.serve = serve_whole
+
+    with pytest.raises(IntegrityError, match="it sends 1000 bytes instead of 900"):
+        remote(transport, url, size=900).read(10, 20)

@@ -9,7 +9,7 @@ from investigator.case import EngineSpec
 from investigator.errors import IntegrityError, LimitError, NotFoundError, UsageError
 from investigator.model import Origin, SourceKind
 from investigator.sources import folder as folder_module
-from investigator.sources.folder import FolderTree, find_package, open_folder, open_whole_folder
+from investigator.sources.folder import FolderTree, find_package, open_folder, open_whole_folder, read_regular
 from investigator.sources.open import Workspace, open_engine
 from tests.support.wheels import ENGINE_FILES, record_row
 
@@ -267,3 +267,9 @@ def test_a_name_that_is_not_utf_8_is_left_out(unpacked: Path) -> None:
 
     assert "vllm/\u00fc.py" in paths
     assert all(path.encode("utf-8") for path in paths)
+
+
+def test_a_file_that_grows_while_it_is_read() -> None:
+    """The kernel's own files name no size beforehand."""
+    with pytest.raises(LimitError, match="the status grew over 10 bytes"):
+        read_regular(Path("/proc/self/status"), "the status", 10)

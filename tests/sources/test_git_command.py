@@ -155,3 +155,14 @@ def test_nothing_but_the_protocols_that_are_allowed(tmp_path: Path) -> None:
 
     with pytest.raises(SourceError, match="not allowed"):
         repository.run("fetch", str(tmp_path / "work"), "main")
+
+
+def test_without_git_it_is_said_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    commit(tmp_path, {"a.py": b""})
+    repository = local_repository(tmp_path)
+    monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
+
+    with pytest.raises(SourceError, match="git does not start") as caught:
+        repository.run("rev-parse", "HEAD")
+
+    assert caught.value.advice == "is git installed?"

@@ -251,3 +251,12 @@ def test_a_token_in_the_environment_goes_nowhere(
 )
 def test_where_a_line_can_be_seen(url: str, link: str | None) -> None:
     assert permalink(url, "abc") == link
+
+
+def test_a_cache_that_takes_no_repository(url: str, workspace: Workspace) -> None:
+    (workspace.store.root / "git").write_text("a file in the way")
+
+    with pytest.raises(SourceError, match=r"git cannot be used: File exists") as caught:
+        open_git(f"git:{url}", workspace).read("model/dflash.py")
+
+    assert caught.value.advice == "give --cache-dir another folder"

@@ -177,3 +177,9 @@ def test_a_device_or_a_pipe_is_no_config_and_no_modeling_file(tmp_path: Path) ->
     for given in (tmp_path / "pipe.py", Path("/dev/zero")):
         with pytest.raises(UsageError, match="is not a regular file"):
             HubSource().fetch(RepoSpec.parse(f"path:{given}"), "draft")
+
+
+def test_a_snapshot_of_a_repository_that_has_none_names_those_that_do() -> None:
+    with pytest.raises(NotFoundError, match="there is no snapshot of nobody/nothing") as caught:
+        HubSource().fetch(RepoSpec("nobody/nothing", "snapshot-2026-10"), "draft")
+    assert "z-lab/Qwen3.6-27B-DFlash" in caught.value.advice

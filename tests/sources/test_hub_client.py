@@ -15,6 +15,7 @@ from investigator.errors import (
     ExitCode,
     IntegrityError,
     InvestigateError,
+    LimitError,
     NotFoundError,
     SourceError,
     UsageError,
@@ -260,6 +261,13 @@ def answer(key: str, response: Response) -> Callable[[MiniHub], None]:
             1,
             id="captive portal",
         ),
+        pytest.param(
+            answer(INFO, Response(b'{"id": "some/drafter", "siblings": []}', mimetype="application/json")),
+            "does not answer like a Hub",
+            "HF_ENDPOINT",
+            1,
+            id="no commit",
+        ),
         pytest.param(answer(INFO, error(502)), "answers 502", "try again later", 3, id="502 each time"),
         pytest.param(
             answer(INFO, error(429, RateLimit='"api";r=0;t=240')),
@@ -425,3 +433,16 @@ def test_a_user_without_a_home_is_no_reason_to_stop(monkeypatch: pytest.MonkeyPa
     without_home(monkeypatch)
 
     assert HubSettings.from_environment({}).endpoint == "https://huggingface.co"
+
+
+def test_a_file_in_the_cache_that_is_too_large_is_not_read(client: LiveHub, tmp_path: Path) -> None:
+    client.fetch(REPO, None)
+    (blob,) = (tmp_path / "hub").glob("models--*/blobs/*")
+    with blob.open("r+b") as file:
+        file.truncate((4 << 20) + 1)
+
+    assert client.cached(REPO, COMMIT) is None
+    with pytest.raises(LimitError, match=r"config.json has 4,194,305 bytes; at most 4,194,304") as caught:
+        client.fetch(REPO, None)
+
+    assert caught.value.advice == "remove it from the Hub's cache, or name a model repository"

@@ -314,3 +314,15 @@ def test_wider_gaps_are_joined_over_where_there_would_be_too_many(most: int, gap
 
     assert found == gap
     assert len(coalesce(spans, found, 1000)) == left
+
+
+def test_a_directory_and_a_member_that_came_in_part() -> None:
+    data = archive({"a.py": b"x = 1\n"})
+    directory = find_directory(data, len(data))
+    listed = data[directory.offset : directory.offset + directory.size]
+    (member,) = parse_directory(listed, directory)
+
+    with pytest.raises(IntegrityError, match="the archive's directory is cut off"):
+        parse_directory(listed[:-1], directory)
+    with pytest.raises(IntegrityError, match=r"a\.py is cut off"):
+        extract(member, data[member.start : member.limit - 1])

@@ -96,6 +96,16 @@ def test_a_broken_snapshot_is_named(tmp_path: Path, changes: dict[str, Any], sai
     assert "hub/a__b/snapshot.json" in str(caught.value)
 
 
+def test_a_broken_snapshot_of_a_pull_request_is_named(tmp_path: Path) -> None:
+    folder = tmp_path / "github" / "a__b"
+    folder.mkdir(parents=True)
+    whole = {"schema": 1, "title": "x", "state": "open", "retrieved": "2026-10", "files": ["a.py"]}
+    (folder / "7.json").write_text(json.dumps(whole))
+
+    with pytest.raises(UsageError, match=r"github/a__b/7\.json.*files is not a list of objects"):
+        Snapshots(tmp_path).pull_request("a/b", 7)
+
+
 def test_a_month_counts_from_its_first_day() -> None:
     assert snapshot_time("2026-10").isoformat() == "2026-10-01T00:00:00+00:00"
     assert snapshot_time("2026-10-31").isoformat() == "2026-10-31T00:00:00+00:00"
