@@ -24,7 +24,13 @@ def cpu_environment(cache: Path, say: Say) -> Path:
     if (folder / "ready").is_file():
         return python
     say(f"making an environment with {CPU_REQUIREMENT} in {folder}: this takes minutes, once")
-    venv.create(folder, with_pip=True, clear=True)
+    try:
+        venv.create(folder, with_pip=True, clear=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise IncompleteError(
+            f"no environment can be made in {folder}: {error}",
+            f"name a folder with --cache-dir, or an interpreter that has {CPU_REQUIREMENT} with --python",
+        ) from error
     _pip(python, "install", "--quiet", CPU_REQUIREMENT)
     _pip(python, "uninstall", "--quiet", "--yes", *UNWANTED)
     show_as_vllm(folder)
