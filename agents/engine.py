@@ -1,7 +1,7 @@
 """The agent that reads an engine: opens its tree and puts every contract's question."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 
@@ -65,7 +65,7 @@ class EngineAgent:
 
     def _ask(self, context: AgentContext, tree: Tree, checkpoint: Checkpoint) -> AgentResult:
         searches: list[str] = []
-        memory = Memory(self._records, checkpoint, context.case.environment)
+        memory = Memory(self._records, checkpoint, context.case.deployment)
         desk = EngineDesk(self._engine, memory, tree, self._parsed, on_full_search=searches.append)
         self.choice = desk.default_runner()
         answers: list[Answer] = []
@@ -94,7 +94,8 @@ class EngineAgent:
                 )
                 for contract in CONTRACTS
                 if contract.id not in {asked for asked, _ in self._engine.questions}
-            ),
+            )
+            + tuple(_unread(self._engine, tree, context.case.environment)),
         )
 
 
@@ -137,7 +138,7 @@ class EngineDesk:
 
         def afresh() -> tuple[Told, dict[str, str]]:
             program = self._program.view()
-            found = put(self._engine.make(program, self._memory.checkpoint, self._memory.environment))
+            found = put(self._engine.make(program, self._memory.checkpoint, self._memory.deployment))
             return found, program.consulted
 
         name = f"{self._engine.name}{reading_code_of(self._engine.name)}/{question}"
@@ -162,6 +163,18 @@ def shown_at(source: Source, lines: str | None) -> Source:
     if version.is_devrelease or not _PLATFORM.fullmatch(version.local or ""):
         return source
     return replace(source, permalink=lines.replace("{version}", version.public))
+
+
+def _unread(engine: EngineKnown, tree: Tree, environment: Mapping[str, str]) -> Iterator[NotChecked]:
+    """The engine's own variables in the deployment that its list of them does not name."""
+    own = [name for name in environment if name.startswith(f"{engine.name.upper()}_")]
+    if not own or engine.variables not in tree.paths():
+        return
+    listed = tree.read(engine.variables).decode("utf-8", "replace")
+    for name in own:
+        if not re.search(rf"\b{re.escape(name)}\b", listed):
+            why = f"{engine.variables}, which lists the variables of {tree.source.name}, does not have it"
+            yield NotChecked(what=f"what {name} does", why=why)
 
 
 def _word(runner: Runner | None) -> str | None:

@@ -137,10 +137,17 @@ class Case:
     block_size: int | None = None
     environment: dict[str, str] = field(default_factory=dict)
     """Engine environment variables that the deployment sets (``VLLM_USE_V2_MODEL_RUNNER``)."""
+    flags: dict[str, str] = field(default_factory=dict)
+    """Server flags that the deployment sets (``--attention-backend``); a switch has the value ""."""
 
     def __post_init__(self) -> None:
         """Raises UsageError for what would put a secret into the report: a reference whose address
         holds a password, an environment variable that is named like one."""
         for reference in self.references:
             refuse_secrets(reference)
-        refuse_secret_variables(self.environment)
+        refuse_secret_variables((*self.environment, *self.flags))
+
+    @property
+    def deployment(self) -> dict[str, str]:
+        """Everything that the deployment sets, as an engine's answers take it: flags by ``--name``."""
+        return {**self.environment, **self.flags}

@@ -159,6 +159,7 @@ def _record(case: Case, gathered: Gathered) -> CaseRecord:
         references=case.references,
         pull_requests=case.pull_requests,
         environment=case.environment,
+        flags=case.flags,
     )
 
 

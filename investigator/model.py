@@ -298,6 +298,8 @@ class CaseRecord:
     pull_requests: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
     """Engine environment variables that the findings hold for."""
+    flags: Mapping[str, str] = field(default_factory=dict)
+    """Server flags that the findings hold for; a switch has the value ""."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -49,7 +49,7 @@ def repairer(kind: EngineKnown, records: Records, parsed: ParsedFiles, *, upstre
         others = [asdict(answer) for answer in gathered.answers if answer.role is not Role.ENGINE]
         facts = [
             asdict(checkpoint),
-            case.environment,
+            case.deployment,
             others,
             [asdict(finding) for finding in findings],
             judgement.default_runner,
@@ -113,18 +113,26 @@ def _repairs(
         proofs={**series.as_json(), "serve": _serve(tree, case, checkpoint)},
         settings=around,
         detours=tuple(
-            asdict(detour) for detour in detours(checkpoint, settings, findings, runner, case.environment)
+            asdict(detour) for detour in detours(checkpoint, settings, findings, runner, _given(case))
         ),
     )
 
 
 def _serve(tree: Tree, case: Case, checkpoint: Checkpoint) -> str | None:
     """What serves this drafter on the patched engine; None for an engine whose words are not known."""
-    from investigator.patches.settings import Setting, serve_command
+    from investigator.patches.settings import serve_command
 
     if tree.source.id != "vllm":
         return None
-    return serve_command(checkpoint, [Setting(contract="", effect="", environment=case.environment)])
+    return serve_command(checkpoint, [_given(case)])
+
+
+def _given(case: Case) -> "Setting":
+    """What the deployment sets, as a setting to serve with."""
+    from investigator.patches.settings import Setting
+
+    flags = tuple(f"{name}={value}" if value else name for name, value in case.flags.items())
+    return Setting(contract="", effect="", environment=case.environment, flags=flags)
 
 
 def _settings(program: Program, checkpoint: Checkpoint, findings: Sequence[Finding]) -> "tuple[Setting, ...]":
@@ -163,7 +171,7 @@ def ask_again(
     ``parsed``: files of such trees that were parsed before, and those that will be.
     """
     others = tuple(answer for answer in answers if answer.role is not Role.ENGINE)
-    memory = Memory(records, checkpoint, case.environment)
+    memory = Memory(records, checkpoint, case.deployment)
 
     def verdicts(tree: Tree) -> "Verdicts":
         desk = EngineDesk(kind, memory, tree, parsed)

@@ -20,6 +20,7 @@ from investigator.case import Case, EngineKind, EngineSpec
 from investigator.code.program import ParsedFiles
 from investigator.conduct import Assembly, Judgement
 from investigator.contracts.registry import CONTRACTS
+from investigator.engines.deployment import followed, refuse_unknown
 from investigator.engines.registry import OWN, EngineKnown, known, names
 from investigator.engines.remembered import Memory, Records
 from investigator.events import EventSink, ignore
@@ -100,6 +101,7 @@ def assembly(case: Case, workspace: Workspace, sink: EventSink, *, upstream: boo
     """
     spec = recognised(case.engine, workspace)
     kind = known(spec.name)
+    refuse_unknown(kind.name, case.deployment, kind.flags)
     engine_desk = workspace.for_agent(spec.name, events=sink)
     reference_desk = workspace.for_agent("reference", events=sink, seconds=REFERENCE_SECONDS)
     parsed = ParsedFiles()
@@ -126,16 +128,20 @@ def compared(one: Case, other: Case, workspace: Workspace) -> "Comparison":
     from investigator.compare import Asked, ask, compare
     from investigator.timeline import background
 
-    given = background(one, assembly(one, workspace, ignore).team)
-    memory = Memory(workspace.store, given.checkpoint, one.environment)
+    plain = replace(one, flags={})
+    given = background(plain, assembly(plain, workspace, ignore).team)
+    specs = [recognised(case.engine, workspace) for case in (one, other)]
+    kinds = [known(spec.name) for spec in specs]
+    both = " and ".join(dict.fromkeys(kind.name for kind in kinds))
+    refuse_unknown(both, one.deployment, {flag for kind in kinds for flag in kind.flags})
 
-    def asked(case: Case) -> Asked:
-        spec = recognised(case.engine, workspace)
-        kind = known(spec.name)
+    def asked(case: Case, spec: EngineSpec, kind: EngineKnown) -> Asked:
+        memory = Memory(workspace.store, given.checkpoint, followed(case.deployment, kind.flags))
         return ask(str(case.engine), kind, open_engine(spec, workspace, kind.folder), memory, given.answers)
 
     target = given.checkpoint.target
-    return compare(asked(one), asked(other), draft=str(one.draft), target=target.repo if target else None)
+    sides = [asked(case, spec, kind) for case, spec, kind in zip((one, other), specs, kinds, strict=True)]
+    return compare(*sides, draft=str(one.draft), target=target.repo if target else None)
 
 
 def recognised(spec: EngineSpec, workspace: Workspace) -> EngineSpec:

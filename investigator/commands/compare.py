@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from investigator.case import DEFAULT_DRAFT, DEFAULT_REFERENCES, Case, EngineSpec, RepoSpec
-from investigator.commands.options import assignment, consoles, settings_options
+from investigator.commands.options import assignment, consoles, server_flag, settings_options
 from investigator.commands.output import require_writable, write_whole
 from investigator.commands.parameters import UserPath
 from investigator.errors import ExitCode
@@ -23,6 +23,9 @@ from investigator.settings import Settings
 @click.option("--reference", "references", multiple=True, default=DEFAULT_REFERENCES, help="As for run.")
 @click.option(
     "--env", "environment", multiple=True, metavar="NAME=VALUE", help="As for run, for both engines."
+)
+@click.option(
+    "--flag", "flags", multiple=True, metavar="NAME[=VALUE]", help="As for run, for the engines that know it."
 )
 @click.option(
     "--format",
@@ -48,6 +51,7 @@ def command(
     target: str | None,
     references: tuple[str, ...],
     environment: tuple[str, ...],
+    flags: tuple[str, ...],
     format_: str,
     out: Path | None,
     fail_on: str,
@@ -64,6 +68,7 @@ def command(
 
     data, _ = consoles(settings)
     given = dict(assignment(text) for text in environment)
+    said = dict(server_flag(text) for text in flags)
     cases = [
         Case(
             engine=EngineSpec.parse(engine),
@@ -72,6 +77,7 @@ def command(
             references=references,
             pull_requests=(),
             environment=given,
+            flags=said,
         )
         for engine in (engine_a, engine_b)
     ]

@@ -100,6 +100,14 @@ _CASE = (
         metavar="NAME=VALUE",
         help="An engine's environment variable that the deployment sets, several times.",
     ),
+    click.option(
+        "--flag",
+        "flags",
+        multiple=True,
+        metavar="NAME[=VALUE]",
+        help="A flag of the engine's server that the deployment sets, several times: "
+        "attention-backend=triton, no-enable-prefix-caching.",
+    ),
 )
 
 
@@ -155,6 +163,7 @@ def case_options(command: F) -> F:
         pull_requests: tuple[str, ...],
         block_size: int | None,
         environment: tuple[str, ...],
+        flags: tuple[str, ...],
         **rest: Any,
     ) -> Any:
         case = Case(
@@ -165,6 +174,7 @@ def case_options(command: F) -> F:
             pull_requests=pull_requests or DEFAULT_PULL_REQUESTS,
             block_size=block_size,
             environment=dict(assignment(text) for text in environment),
+            flags=dict(server_flag(text) for text in flags),
         )
         return command(case=case, **rest)
 
@@ -211,6 +221,16 @@ def assignment(text: str) -> tuple[str, str]:
     if not equals or not name.isidentifier():
         raise UsageError(f"cannot read --env {text!r}", "write NAME=VALUE")
     return name, value
+
+
+def server_flag(text: str) -> tuple[str, str]:
+    """``NAME`` or ``NAME=VALUE`` as ``--name`` and its value, with or without the dashes in front. Raises
+    UsageError."""
+    name, _, value = text.partition("=")
+    name = name.strip().lstrip("-").replace("_", "-")
+    if not name.replace("-", "_").replace(".", "_").isidentifier():
+        raise UsageError(f"cannot read --flag {text!r}", "write NAME or NAME=VALUE, as the server takes it")
+    return f"--{name}", value
 
 
 def _decorated(command: Callable[..., Any], options: tuple[Callable[[Any], Any], ...]) -> Callable[..., Any]:

@@ -151,6 +151,8 @@ def repeated(case: Case, symptom: str | None = None, *, upstream: bool = False) 
     words += ["--block-size", str(case.block_size)] if case.block_size else []
     for name, value in case.environment.items():
         words += ["--env", f"{name}={value}"]
+    for name, value in case.flags.items():
+        words += ["--flag", f"{name.removeprefix('--')}={value}" if value else name.removeprefix("--")]
     words += ["--symptom", symptom] if symptom not in (None, "-") else []
     words += ["--upstream"] if upstream else []
     return shlex.join(words)

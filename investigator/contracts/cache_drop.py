@@ -7,7 +7,7 @@ First seen: vLLM pull request 40898 (``requires_eagle_cache_drop``).
 """
 
 from investigator.checkpoint import Checkpoint
-from investigator.contracts.contract import Contract, Judgement, Sides
+from investigator.contracts.contract import Contract, Judgement, Sides, conditional
 from investigator.model import Json, Known, Outcome, Verdict
 
 WRITES_FROM_TARGET = ("dflash", "dspark")
@@ -37,9 +37,8 @@ def _compare(reference: Json, engine: Json, sides: Sides) -> Judgement:
             promised=promised,
             happens="no block is dropped",
         )
-    note = sides.engine.note if sides.engine is not None else ""
     why = f"the last matched block of {_listed(engine)} is dropped on every prefix-cache hit"
-    happens = f"{why}{f' ({note})' if note else ''}"
+    happens = conditional(why, sides)
     return Judgement(verdict=Verdict.BROKEN, why=happens, promised=promised, happens=happens)
 
 

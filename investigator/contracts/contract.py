@@ -100,5 +100,11 @@ def judge(contract: Contract, sides: Sides) -> Judgement:
     return contract.compare(other.outcome.value, engine.outcome.value, sides)
 
 
+def conditional(why: str, sides: Sides) -> str:
+    """What was found, with the engine's word on what it holds for: a backend, a switch."""
+    note = sides.engine.note if sides.engine is not None else ""
+    return f"{why} ({note})" if note else why
+
+
 def _unknown(why: str) -> Judgement:
     return Judgement(verdict=Verdict.UNKNOWN, why=why)

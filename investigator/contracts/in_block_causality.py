@@ -9,7 +9,7 @@ the first reference, and says which.
 from collections.abc import Iterable, Mapping
 
 from investigator.checkpoint import Checkpoint
-from investigator.contracts.contract import Contract, Judgement, Sides
+from investigator.contracts.contract import Contract, Judgement, Sides, conditional
 from investigator.methods import described
 from investigator.model import Json, Known, NotKnown, Outcome, Verdict
 
@@ -45,7 +45,10 @@ def _compare(reference: Json, engine: Json, sides: Sides) -> Judgement:
     rests = " (by the checkpoint's own config)" if said else _rests_on(reference, sides)
     if list(reference) == list(engine):
         return Judgement(
-            verdict=Verdict.HONOURED, why=f"{happens}{rests}", promised=promised, happens=happens
+            verdict=Verdict.HONOURED,
+            why=conditional(f"{happens}{rests}", sides),
+            promised=promised,
+            happens=happens,
         )
     pairs = list(enumerate(zip(reference, engine, strict=False)))
     blind = [i for i, (a, b) in pairs if b and not a]
@@ -55,9 +58,8 @@ def _compare(reference: Json, engine: Json, sides: Sides) -> Judgement:
         parts.append(f"layers {blind} do not see the rest of the block, as they did in training")
     if leaking:
         parts.append(f"layers {leaking} see later tokens of the block, which they did not in training")
-    return Judgement(
-        verdict=Verdict.BROKEN, why=f"{'; '.join(parts)}{rests}", promised=promised, happens=happens
-    )
+    why = conditional(f"{'; '.join(parts)}{rests}", sides)
+    return Judgement(verdict=Verdict.BROKEN, why=why, promised=promised, happens=happens)
 
 
 def _layers(flags: Iterable[Json]) -> str:

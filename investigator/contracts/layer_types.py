@@ -6,7 +6,7 @@ as all-full it is broken. First seen: vLLM pull request 40898.
 """
 
 from investigator.checkpoint import Checkpoint
-from investigator.contracts.contract import Contract, Judgement, Sides
+from investigator.contracts.contract import Contract, Judgement, Sides, conditional
 from investigator.model import Json, Known, NotKnown, Outcome, Verdict
 
 
@@ -23,13 +23,14 @@ def _applies(checkpoint: Checkpoint) -> str | None:
     return None
 
 
-def _compare(reference: Json, engine: Json, sides: Sides) -> Judgement:  # noqa: ARG001
+def _compare(reference: Json, engine: Json, sides: Sides) -> Judgement:
     assert isinstance(reference, list | tuple)
     assert isinstance(engine, list | tuple)
     promised = f"the draft layers' windows are {describe(reference)}"
     happens = f"the engine gives them {describe(engine)}"
     if list(reference) == list(engine):
-        return Judgement(verdict=Verdict.HONOURED, why=happens, promised=promised, happens=happens)
+        why = conditional(happens, sides)
+        return Judgement(verdict=Verdict.HONOURED, why=why, promised=promised, happens=happens)
     if all(window is None for window in engine):
         count = sum(window is not None for window in reference)
         why = f"{count} sliding layers of {len(reference)} run as full attention, without a word"

@@ -7,7 +7,7 @@ worth knowing before a tree is read. Another package adds one with an entry poin
 
 import hashlib
 import importlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import entry_points
@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 from investigator.checkpoint import Checkpoint
 from investigator.code.program import Program
+from investigator.engines.deployment import Deployment
 from investigator.engines.interface import Engine
 from investigator.errors import UsageError
 from investigator.model import Runner
@@ -27,8 +28,8 @@ OWN = {
 }
 """The engines of this project: name -> where the object stands."""
 
-Make = Callable[[Program, Checkpoint, Mapping[str, str]], Engine]
-"""From a tree, a checkpoint and the deployment's environment variables to the engine's answers."""
+Make = Callable[[Program, Checkpoint, Deployment], Engine]
+"""From a tree, a checkpoint and what the deployment sets to the engine's answers."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +42,9 @@ class EngineKnown:
     brought near in one go; a name that a release does not have costs nothing.
     ``first``: the first release with anything to investigate, where a timeline begins.
     ``lines``: where a reader can see a release's lines, an address with ``{version}``, ``{path}`` and
-    ``{line}``: usually the release's tag in the engine's repository.
+    ``{line}``: usually the release's tag in the engine's repository. ``flags``: the server flags that its
+    answers follow (``--attention-backend``); ``--no-...`` is the off of a switch. ``variables``: the file
+    that names every environment variable that the engine reads, where it has one.
     """
 
     name: str
@@ -51,6 +54,8 @@ class EngineKnown:
     hints: Sequence[str] = ()
     first: str | None = None
     lines: str | None = None
+    flags: Sequence[str] = ()
+    variables: str = ""
 
     @property
     def project(self) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ import investigator
 from investigator.checkpoint import Checkpoint
 from investigator.code.program import EVERYTHING, fingerprint, listing, python_files, python_files_in
 from investigator.code.syntax import Place
+from investigator.engines.deployment import Deployment
 from investigator.engines.interface import RunnerChoice, Step, Told
 from investigator.model import Json, Known, NotKnown, Outcome, Refused, Runner, Unsupported
 from investigator.sources.interface import Tree
@@ -54,18 +55,18 @@ class NoRecords:
 
 
 class Memory:
-    """The kept answers about one checkpoint under given engine variables; shared by threads.
+    """The kept answers about one checkpoint in a deployment with given settings; shared by threads.
 
     Each question's record is read once and written whole, with what other trees added to it in
     the meantime; another process that writes the same record at the same moment may cost an
     answer, which is then asked for again.
     """
 
-    def __init__(self, records: Records, checkpoint: Checkpoint, environment: Mapping[str, str]) -> None:
+    def __init__(self, records: Records, checkpoint: Checkpoint, deployment: Deployment) -> None:
         self.checkpoint = checkpoint
-        self.environment = environment
+        self.deployment = deployment
         self._records = records
-        facts = json.dumps([asdict(checkpoint), dict(environment)], sort_keys=True, default=str)
+        facts = json.dumps([asdict(checkpoint), dict(deployment)], sort_keys=True, default=str)
         self._facts = f"{code_of(*READING_ROOMS)}\0{facts}"
         self._entries: dict[str, list[Mapping[str, Json]]] = {}
         self._lock = threading.Lock()

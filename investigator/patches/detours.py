@@ -51,16 +51,15 @@ def detours(
     settings: Sequence[Setting],
     findings: Sequence[Finding],
     runner: Runner | None,
-    environment: Mapping[str, str],
+    given: Setting,
 ) -> tuple[Detour, ...]:
     """Ways to serve on the ``runner`` in use, and on the other one where that leaves fewer faults.
 
     None on a runner that stops on this drafter.
 
-    ``environment``: variables that the deployment sets anyway.
+    ``given``: what the deployment sets anyway.
     """
     faults = _contracts(findings, runner, TO_REPAIR)
-    base = Setting(contract="", effect="", environment=environment)
     switches = [s for s in settings if runner is not None and _target(s) not in (None, runner)]
     found = []
     for switch in (None, *switches[:1]):
@@ -73,7 +72,7 @@ def detours(
         if len(left) < len(faults):
             found.append(
                 Detour(
-                    command=serve_command(checkpoint, [base, *([switch] if switch else []), *chosen]),
+                    command=serve_command(checkpoint, [given, *([switch] if switch else []), *chosen]),
                     runner=runs,
                     avoids=tuple(contract for contract in faults if contract not in left),
                     leaves=tuple(left),

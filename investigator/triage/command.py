@@ -70,6 +70,19 @@ _SWITCHES = {
     "--no-enable-prefix-caching": ("prefix-caching", "False"),
     "--disable-radix-cache": ("prefix-caching", "False"),
 }
+_FOLLOWED = frozenset(
+    {
+        "--attention-backend",
+        "--attention-config.backend",
+        "--disable-overlap-schedule",
+        "--disable-radix-cache",
+        "--enable-prefix-caching",
+        "--no-enable-prefix-caching",
+        "--prefill-attention-backend",
+        "--speculative-draft-attention-backend",
+    }
+)
+"""Server flags by which an engine chooses its path: kept as they were given."""
 _SPECULATIVE = {
     "method": "method",
     "model": "draft",
@@ -180,11 +193,15 @@ class Commands:
     def _flag(self, flag: str, value: str) -> None:
         if flag in ("--speculative-config", "-sc"):
             self._speculative(value)
+        elif flag in ("--attention-config", "-ac"):
+            self._attention(value)
         elif flag.startswith(("--speculative-config.", "-sc.")):
             key = flag.partition(".")[2].replace("-", "_")
             if key in _SPECULATIVE:
                 self._set(_SPECULATIVE[key], value, self._line)
-        elif flag in _SWITCHES:
+        if flag in _FOLLOWED:
+            self._set(f"flag:{flag}", value, self._line)
+        if flag in _SWITCHES:
             self._set(*_SWITCHES[flag], self._line)
         elif flag in _FLAGS and value:
             self._set(_FLAGS[flag], value, self._line)
@@ -201,6 +218,16 @@ class Commands:
             given = config.get(key)
             if isinstance(given, str | int) and not isinstance(given, bool):
                 self._set(name, str(given)[:200], self._line)
+
+    def _attention(self, value: str) -> None:
+        """The one key of this JSON by which the engine chooses a path."""
+        try:
+            config = json.loads(value)
+        except (ValueError, RecursionError):
+            return
+        backend = config.get("backend") if isinstance(config, dict) else None
+        if isinstance(backend, str):
+            self._set("flag:--attention-config.backend", backend, self._line)
 
     def _loose(self, text: str) -> None:
         """JSON whose quotes a shell or a paste has eaten: names and values all the same."""

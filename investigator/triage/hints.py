@@ -17,7 +17,8 @@ class CaseHints:
 
     ``engine``, ``draft`` and ``target`` are spelled as ``--engine``, ``--draft`` and ``--target`` take
     them. ``block_size`` is the deployment's: draft tokens + 1 (the anchor). ``environment`` holds
-    engine variables only. ``notes`` say what was seen and could not be used.
+    engine variables only, ``flags`` those flags of ``server`` (an engine's name) that answers follow.
+    ``notes`` say what was seen and could not be used.
     """
 
     engine: str | None = None
@@ -26,6 +27,8 @@ class CaseHints:
     draft_tokens: int | None = None
     block_size: int | None = None
     environment: dict[str, str] = field(default_factory=dict)
+    server: str | None = None
+    flags: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
 
@@ -40,6 +43,8 @@ def case_hints(symptom: Symptom) -> CaseHints:
         draft_tokens=tokens,
         block_size=whole(symptom.setting("block-size")) or (tokens + 1 if tokens else None),
         environment=_environment(symptom),
+        server=symptom.setting("engine"),
+        flags={s.name.removeprefix("flag:"): s.value for s in settings_of(symptom, "flag:")},
         notes=tuple(notes),
     )
 

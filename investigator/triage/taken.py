@@ -78,4 +78,16 @@ def taken(case: Case, hints: CaseHints, given: Set[str], *, limited: bool = Fals
         elif ours != value:
             notes.append(f"it says {name}={value}, but --env {name}={ours} was given and is used")
     made = replace(made, environment={**hints.environment, **case.environment})
-    return TakenCase(made, (*notes, *hints.notes))
+    return TakenCase(replace(made, flags=_flags(made, hints, notes)), (*notes, *hints.notes))
+
+
+def _flags(case: Case, hints: CaseHints, notes: list[str]) -> dict[str, str]:
+    """The case's flags, and those of a server of its engine that no option sets."""
+    found = dict(case.flags)
+    for name, value in hints.flags.items() if hints.server == case.engine.name else ():
+        ours = found.setdefault(name, value)
+        if ours != value:
+            notes.append(f"it says {name} {value}, but --flag {name[2:]}={ours} was given and is used")
+        elif name not in case.flags:
+            notes.append(f"flag {name} {value}".rstrip())
+    return found

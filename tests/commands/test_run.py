@@ -126,6 +126,8 @@ def test_exit_codes(run, arguments, verdict, code):
         (("--engine", "vllm 1"), "cannot read engine 'vllm 1'"),
         (("--draft", "nothing"), "cannot read model repository 'nothing'"),
         (("--env", "X"), "cannot read --env 'X'"),
+        (("--flag", "=x"), "cannot read --flag '=x'"),
+        (("--flag", "api-key=x"), "--api-key would be written into the results"),
         (("-v", "-q"), "exclude each other"),
         (("--format", "pdf"), "Invalid value for '--format'"),
         (("--nonsense",), "No such option"),
@@ -224,12 +226,14 @@ def test_the_command_to_repeat_names_what_is_not_the_default(run, tmp_path):
     run(
         "--engine", "path:/a b", "--draft", "a/b@c", "--target", "d/e", "--reference", "git:x@y",
         "--pull-request", "o/r#1", "--pull-request", "o/r#2", "--env", "VLLM_X=1 2", "--block-size", "8",
+        "--flag", "--attention-backend=A B", "--flag", "no_x",
         "--out", "f",
     )  # fmt: skip
 
     assert json.loads((tmp_path / "f/investigation.json").read_text())["command"] == (
         "investigate run --engine 'path:/a b' --draft a/b@c --target d/e --reference git:x@y "
-        "--pull-request 'o/r#1' --pull-request 'o/r#2' --block-size 8 --env 'VLLM_X=1 2'"
+        "--pull-request 'o/r#1' --pull-request 'o/r#2' --block-size 8 --env 'VLLM_X=1 2' "
+        "--flag 'attention-backend=A B' --flag no-x"
     )
 
 

@@ -2,8 +2,10 @@
 
 import pytest
 
+from investigator.code.program import Program
 from investigator.contracts.cache_drop import CONTRACT
 from investigator.contracts.contract import Sides, judge
+from investigator.engines.vllm.engine import VllmEngine
 from investigator.model import Answer, Known, Role, Verdict
 from tests.support import mini_vllm as mini
 from tests.support.miniature_vllm import checkpoint
@@ -60,6 +62,24 @@ def test_a_fault_may_sleep_until_caching_is_switched_on(caching: str, live: bool
     assert found.verdict is Verdict.BROKEN
     assert found.live is live
     assert f"prefix caching is {caching} by default" in found.why
+
+
+@pytest.mark.parametrize(
+    ("caching", "flag", "live", "said"),
+    [
+        ("on", "--no-enable-prefix-caching", False, "prefix caching is off by the deployment's flag"),
+        ("off", "--enable-prefix-caching", True, "prefix caching is on by the deployment's flag"),
+        ("on", "--attention-backend", True, "prefix caching is on by default"),
+    ],
+)
+def test_a_flag_of_the_deployment_wakes_the_fault_or_puts_it_to_sleep(
+    caching: str, flag: str, live: bool, said: str
+) -> None:
+    engine = VllmEngine(Program(mini.tree(drop="eagle", caching=caching)), checkpoint(), {flag: ""})
+
+    told = engine.ask("cache-drop", None)
+
+    assert (told.live, told.note) == (live, said)
 
 
 def test_a_flag_that_the_weights_decide_is_unknown() -> None:

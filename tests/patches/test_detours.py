@@ -30,7 +30,8 @@ def told(found: Detour) -> tuple[Runner | None, tuple[str, ...], tuple[str, ...]
 
 
 def ways(settings: list[Setting], findings: list[Finding], **environment: str) -> tuple[Detour, ...]:
-    return detours(miniature.checkpoint(), settings, findings, Runner.V1, environment)
+    given = Setting(contract="", effect="", environment=environment)
+    return detours(miniature.checkpoint(), settings, findings, Runner.V1, given)
 
 
 def test_one_way_stays_on_the_runner_and_one_switches() -> None:

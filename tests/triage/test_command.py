@@ -90,6 +90,35 @@ def test_prefix_caching_switches(symptom_of: Read, flag: str, value: str) -> Non
     assert symptom_of(f"vllm serve T {flag}").setting("prefix-caching") == value
 
 
+@pytest.mark.parametrize(
+    ("command", "server", "flags"),
+    [
+        (
+            "vllm serve T --attention-backend TRITON_ATTN --no-enable-prefix-caching --max-num-seqs 4",
+            "vllm",
+            {"--attention-backend": "TRITON_ATTN", "--no-enable-prefix-caching": ""},
+        ),
+        (
+            'vllm serve T -ac \'{"backend": "FLASHINFER"}\'',
+            "vllm",
+            {"--attention-config.backend": "FLASHINFER"},
+        ),
+        ("vllm serve T --attention-config '[1]'", "vllm", {}),
+        (
+            "python -m sglang.launch_server --model-path T --attention-backend=fa3 --disable_radix_cache",
+            "sglang",
+            {"--attention-backend": "fa3", "--disable-radix-cache": ""},
+        ),
+    ],
+)
+def test_flags_by_which_an_engine_chooses_its_path(
+    symptom_of: Read, command: str, server: str, flags: dict[str, str]
+) -> None:
+    hints = case_hints(symptom_of(command))
+
+    assert (hints.server, hints.flags) == (server, flags)
+
+
 def test_engine_variables_are_kept_and_secrets_are_not(symptom_of: Read) -> None:
     symptom = symptom_of(
         "export VLLM_USE_V2_MODEL_RUNNER=1\nexport HF_TOKEN=hf_secretsecret\n"

@@ -1,5 +1,7 @@
 """The case that the options and the symptom make together."""
 
+from dataclasses import replace
+
 from investigator.case import Case, EngineSpec, RepoSpec
 from investigator.triage.hints import CaseHints
 from investigator.triage.symptom import Setting, Symptom
@@ -41,6 +43,23 @@ def test_an_option_wins_and_the_disagreement_is_said():
         "it says VLLM_USE_V2_MODEL_RUNNER=1, but --env VLLM_USE_V2_MODEL_RUNNER=0 was given and is used"
         in made.notes
     )
+
+
+def test_a_server_s_flags_are_taken_for_its_own_engine_only():
+    hints = CaseHints(
+        server="vllm", flags={"--attention-backend": "TRITON_ATTN", "--enable-prefix-caching": ""}
+    )
+    own = replace(CASE, flags={"--attention-backend": "FLASH_ATTN"})
+
+    made = taken(own, hints, {"engine", "draft"})
+
+    assert made.case.flags == {"--attention-backend": "FLASH_ATTN", "--enable-prefix-caching": ""}
+    assert made.notes == (
+        "it says --attention-backend TRITON_ATTN, "
+        "but --flag attention-backend=FLASH_ATTN was given and is used",
+        "flag --enable-prefix-caching",
+    )
+    assert taken(own, replace(hints, server="sglang"), {"engine", "draft"}).case.flags == own.flags
 
 
 def test_an_option_that_agrees_is_not_worth_a_word():

@@ -26,7 +26,7 @@ from investigator.code.values import (
 from investigator.engines.finding import class_named
 from investigator.engines.interface import Step, Told
 from investigator.engines.refusal import stopped
-from investigator.engines.sglang import roles
+from investigator.engines.sglang import backends, roles
 from investigator.engines.sglang.world import ASSUMPTIONS, Session, World, architectures
 from investigator.model import Known, NotKnown, Outcome, Unsupported
 
@@ -36,7 +36,6 @@ WINDOW_KEYS = ("layer_types", "sliding_window", "swa_window_size", "use_swa")
 CAUSALITY_KEYS = ("layer_types", "is_causal", "causal")
 SEES_ALL, CAUSAL = "ENCODER_ONLY", "DECODER"
 """The two kinds of attention that a text model's layers have."""
-NOTE = "attention backends are taken to obey the window and the kind of attention that a layer is given"
 
 
 @dataclass(frozen=True)
@@ -132,7 +131,8 @@ def causality(world: World) -> Told:
 
 def _per_layer(world: World, setting: str, meaning: Meaning, keys: tuple[str, ...]) -> Told:
     found = deepen(lambda follow: _ask(world, setting, meaning, keys, follow), lambda found: found.missing)
-    return Told(outcome=found.outcome, steps=found.steps, assumptions=(*ASSUMPTIONS, NOTE))
+    note = backends.condition(world.start()) if isinstance(found.outcome, Known) else ""
+    return Told(outcome=found.outcome, steps=found.steps, assumptions=ASSUMPTIONS, note=note)
 
 
 def _ask(

@@ -1,9 +1,10 @@
 """SGLang with one checkpoint on it: which questions can be put, and their answers."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from investigator.checkpoint import Checkpoint
 from investigator.code.program import Program
+from investigator.engines.deployment import Deployment
 from investigator.engines.interface import RunnerChoice, Told
 from investigator.engines.sglang import (
     draft_keys,
@@ -41,9 +42,9 @@ class SglangEngine:
     """The engine's side of the contracts, for one tree and one checkpoint."""
 
     def __init__(
-        self, program: Program, checkpoint: Checkpoint, environment: Mapping[str, str] | None = None
+        self, program: Program, checkpoint: Checkpoint, deployment: Deployment | None = None
     ) -> None:
-        self._world = World(program, checkpoint, environment or {})
+        self._world = World(program, checkpoint, deployment or {})
 
     @property
     def name(self) -> str:

@@ -3,6 +3,7 @@
 from investigator.engines.registry import EngineKnown
 from investigator.engines.sglang.engine import QUESTIONS, SglangEngine
 from investigator.engines.sglang.roles import HINTS
+from investigator.engines.sglang.world import BACKEND_FLAGS, SWITCHES
 
 ENGINE = EngineKnown(
     name="sglang",
@@ -11,4 +12,5 @@ ENGINE = EngineKnown(
     hints=HINTS,
     first="0.5.11",
     lines="https://github.com/sgl-project/sglang/blob/v{version}/python/{path}#L{line}",
+    flags=(*BACKEND_FLAGS, *SWITCHES),
 )

@@ -14,6 +14,7 @@ from investigator.code.syntax import descendants, field, text
 from investigator.code.trace import Happening
 from investigator.code.values import BudgetSpent, FunctionValue, Raised, Value, find_unknown
 from investigator.engines import finding
+from investigator.engines.deployment import switched
 from investigator.engines.interface import Step, Told
 from investigator.engines.refusal import stopped
 from investigator.engines.sglang.world import ASSUMPTIONS, Session, World
@@ -22,6 +23,7 @@ from investigator.model import Known, NotKnown
 FLAG = "is_eagle"
 MAKERS = ("sglang/srt/mem_cache/kv_cache_builder.py", "sglang/srt/managers/scheduler.py")
 SWITCH = "disable_radix_cache"
+FLAG_OFF = "--disable-radix-cache"
 SETTINGS = (
     "sglang/srt/server_args.py",
     "sglang/srt/arg_groups/fields/memory.py",
@@ -48,13 +50,15 @@ def dropped_groups(world: World) -> Told:
         )
         if truth is None:
             return Told(outcome=NotKnown(f"whether it compares pairs: {find_unknown(value)}"), steps=steps)
-        on = cached_by_default(session)
+        off = switched(world.deployment, FLAG_OFF)
+        on = cached_by_default(session) if off is None else not off
+        by = "by default" if off is None else "by the deployment's flag"
         return Told(
             outcome=Known([GROUP] if truth else []),
             steps=steps,
             assumptions=ASSUMPTIONS,
             live=on,
-            note="" if on is None else f"the radix cache is {'on' if on else 'off'} by default",
+            note="" if on is None else f"the radix cache is {'on' if on else 'off'} {by}",
         )
     return Told(outcome=NotKnown(f"where the radix cache is told {FLAG} was not found"))
 

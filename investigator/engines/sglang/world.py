@@ -18,6 +18,7 @@ from investigator.code.program import Program
 from investigator.code.values import ClassValue, FunctionValue, Instance, TracedList, Unknown, Value
 from investigator.engines import finding
 from investigator.engines.configs import config_object
+from investigator.engines.deployment import Deployment, switched, variables
 from investigator.engines.finding import class_named
 from investigator.engines.sglang import roles
 from investigator.model import Json
@@ -44,6 +45,13 @@ CONSTANTS: dict[str, Value] = {
 """Module-level names that say what the machine is: one CUDA GPU."""
 
 
+SWITCHES = ("--disable-radix-cache", "--disable-overlap-schedule")
+BACKEND_FLAGS = (
+    "--speculative-draft-attention-backend",
+    "--prefill-attention-backend",
+    "--attention-backend",
+)
+"""What names the attention backend of the draft, the strongest first."""
 TRANSFORMERS = 5
 """The major version that is taken for granted where a tree does not say which it needs."""
 _PIN = re.compile(r"^Requires-Dist: transformers *[=~>]= *(\d+)", re.MULTILINE)
@@ -55,7 +63,7 @@ class World:
 
     program: Program
     checkpoint: Checkpoint
-    environment: Mapping[str, str] = field(default_factory=dict)
+    deployment: Deployment = field(default_factory=dict)
 
     def start(
         self, *, follow: frozenset[str] = frozenset(), natives: Mapping[str, Native] | None = None
@@ -66,7 +74,7 @@ class World:
             follow=follow,
             natives={**_NATIVES, **(natives or {})},
             constants=CONSTANTS,
-            environment=self.environment,
+            environment=variables(self.deployment),
         )
         return Session(interp, self)
 
@@ -86,8 +94,8 @@ class World:
 
     @property
     def identity(self) -> str:
-        """Tells worlds over one tree apart: a hash of the checkpoint and the environment."""
-        text = f"{self.checkpoint!r} {sorted(self.environment.items())!r}"
+        """Tells worlds over one tree apart: a hash of the checkpoint and the deployment."""
+        text = f"{self.checkpoint!r} {sorted(self.deployment.items())!r}"
         return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -190,6 +198,7 @@ class Session:
                 "speculative_draft_model_path": checkpoint.draft.repo,
                 "speculative_draft_model_revision": None,
                 "speculative_draft_attention_backend": None,
+                **self._flags(),
                 "model_path": checkpoint.target.repo if checkpoint.target is not None else "target",
                 "tp_size": 1,
                 "pp_size": 1,
@@ -199,6 +208,14 @@ class Session:
             complete=False,
             label="server args",
         )
+
+    def _flags(self) -> dict[str, Value]:
+        """The server arguments that the deployment's flags set: what follows them is told."""
+        deployment = self.world.deployment
+        switches = {flag: switched(deployment, flag) for flag in SWITCHES}
+        texts = {flag: deployment[flag] for flag in BACKEND_FLAGS if flag in deployment}
+        given = {**{flag: on for flag, on in switches.items() if on is not None}, **texts}
+        return {flag.removeprefix("--").replace("-", "_"): value for flag, value in given.items()}
 
     def _model_config(self, config: Instance, text_config: Instance, label: str) -> Instance:
         cls = class_named(self.interp, "ModelConfig", MODEL_CONFIG)

@@ -30,7 +30,7 @@ from investigator.code.values import (
 )
 from investigator.engines.interface import Step, Told
 from investigator.engines.refusal import is_deliberate
-from investigator.engines.vllm import draft_layers, drafter, kernel
+from investigator.engines.vllm import backends, draft_layers, drafter, kernel
 from investigator.engines.vllm.world import ASSUMPTIONS, Session, World
 from investigator.model import Known, NotKnown, Outcome, Refused, Runner
 
@@ -43,14 +43,9 @@ PLANNED = "sliding_window"
 """The attribute of an attention layer that its KV-cache spec is made from."""
 FIRST_DRAFT_GROUP = 1
 """The draft layers' KV-cache groups come after the target's."""
-KERNEL_NOTE = (
-    "FlashAttention's window for a decoder is (w - 1, 0): with it, as is assumed here, a sliding layer is"
-    " causal inside the block whatever the metadata say"
-)
-AHEAD_NOTE = (
-    "FlashAttention, which is assumed here, makes a decoder's window reach as far ahead as back where the"
-    " metadata say that the pass is not causal"
-)
+KERNEL_NOTE = "with FlashAttention{}, whose window ends at the query whatever the metadata say"
+AHEAD_NOTE = "with FlashAttention{}, whose window reaches as far ahead as back in a pass that is not causal"
+ASSUMED = ", as is assumed where the deployment names no attention backend"
 
 
 @dataclass(frozen=True)
@@ -59,6 +54,8 @@ class _Found:
     steps: tuple[Step, ...] = ()
     missing: Unknown | None = None
     note: str = ""
+    not_causal: bool = False
+    """Whether some layer's metadata are not causal, whatever a kernel makes of them."""
 
 
 def per_layer(world: World, runner: Runner) -> Told:
@@ -67,7 +64,28 @@ def per_layer(world: World, runner: Runner) -> Told:
     if stopped is not None:
         return stopped
     found = deepen(lambda follow: _per_layer(world, runner, follow), lambda found: found.missing)
+    refused = _backend_stops(world, runner, found)
+    if refused is not None:
+        return refused
     return Told(outcome=found.outcome, steps=found.steps, assumptions=ASSUMPTIONS, note=found.note)
+
+
+def _backend_stops(world: World, runner: Runner, found: _Found) -> Told | None:
+    """What becomes of a pass that is not causal on the backend that the deployment names, where that is
+    not simply run."""
+    name = backends.named(world.deployment)
+    if name is None or not found.not_causal:
+        return None
+    able, step = backends.without_causality(world.start(runner), name)
+    if able is True:
+        return None
+    if able is False:
+        outcome: Outcome = Refused(
+            f"{name} has no attention that is not causal, which the draft pass asks for"
+        )
+    else:
+        outcome = NotKnown(f"whether {name} can run the draft pass: {able}")
+    return Told(outcome=outcome, steps=(step,) if step is not None else (), assumptions=ASSUMPTIONS)
 
 
 @dataclass(frozen=True)
@@ -171,16 +189,20 @@ def _followed(draft: draft_layers.Draft) -> _Found:
         return _Found(NotKnown(reason), missing=missing)
     kinds = list(dict.fromkeys(planned))
     flags = [metadata.causal(FIRST_DRAFT_GROUP + kinds.index(window)) for window in planned]
+    sees_block = any(flag is False for flag in flags)
     causal, note, handed = _with_windows(draft, flags)
     steps = (*_steps(session, metadata, method.module.place(node)), *handed)
     if (missing := find_unknown(causal)) is not None:
-        return _Found(NotKnown(f"whether the draft pass is causal: {missing}"), steps, missing)
-    return _Found(Known(causal), steps, note=note)
+        why = f"whether the draft pass is causal: {missing}"
+        return _Found(NotKnown(why), steps, missing, not_causal=sees_block)
+    return _Found(Known(causal), steps, note=note, not_causal=sees_block)
 
 
 def _with_windows(draft: draft_layers.Draft, flags: list[Value]) -> tuple[list[Value], str, tuple[Step, ...]]:
     """The layers' flags, set where a window that ends at the query does what the metadata do not;
     what was assumed for that, and where the kernel is handed a window that does not end there."""
+    name = backends.named(draft.session.world.deployment)
+    who = ASSUMED if name is None else ""
     causal: list[Value] = []
     note = ""
     places: dict[Place, None] = {}
@@ -188,13 +210,16 @@ def _with_windows(draft: draft_layers.Draft, flags: list[Value]) -> tuple[list[V
         if built.window is None or flag is True:
             causal.append(flag)
             continue
+        if name not in (None, backends.FLASH):
+            causal.append(Unknown(f"what {name} makes of a window in a pass that is not causal"))
+            continue
         ahead, place = kernel.reaches_ahead(draft.session, built.attention, built.window)
         if ahead is False:
             causal.append(True)
-            note = KERNEL_NOTE
+            note = KERNEL_NOTE.format(who)
             continue
         causal.append(ahead if ahead is not True and flag is False else flag)
-        note = AHEAD_NOTE if ahead is True else note
+        note = AHEAD_NOTE.format(who) if ahead is True else note
         if place is not None:
             places[place] = None
     return causal, note, tuple(Step(place, "the kernel is handed the layer's window") for place in places)

@@ -1,11 +1,13 @@
 """vLLM with one checkpoint on it: which questions can be put, and their answers."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from investigator.checkpoint import Checkpoint
 from investigator.code.program import Program
+from investigator.engines.deployment import Deployment
 from investigator.engines.interface import RunnerChoice, Told
 from investigator.engines.vllm import (
+    backends,
     causality,
     default_runner,
     draft_keys,
@@ -19,7 +21,7 @@ from investigator.engines.vllm import (
     target_layers,
 )
 from investigator.engines.vllm.world import World
-from investigator.model import Runner
+from investigator.model import Refused, Runner
 
 PerRunner = Callable[[World, Runner], Told]
 Once = Callable[[World], Told]
@@ -39,6 +41,8 @@ _PER_RUNNER: dict[str, PerRunner] = {
     "config-coverage": draft_keys.read_keys,
     "silent-default": silent_default.guessed,
 }
+_ATTENDS = ("layer-types", "kv-retention")
+"""Contracts that have no answer where the draft's attention is never made."""
 _ONCE: dict[str, Once] = {
     "cache-drop": prefix_cache.dropped_groups,
     "lookahead": lookahead.reserved,
@@ -56,9 +60,9 @@ class VllmEngine:
     """The engine's side of the contracts, for one tree and one checkpoint."""
 
     def __init__(
-        self, program: Program, checkpoint: Checkpoint, environment: Mapping[str, str] | None = None
+        self, program: Program, checkpoint: Checkpoint, deployment: Deployment | None = None
     ) -> None:
-        self._world = World(program, checkpoint, environment or {})
+        self._world = World(program, checkpoint, deployment or {})
 
     @property
     def name(self) -> str:
@@ -87,4 +91,8 @@ class VllmEngine:
         """Put one contract's question. Raises KeyError for a pair not among ``questions``."""
         if runner is None:
             return _ONCE[contract](self._world)
+        if contract in _ATTENDS and backends.named(self._world.deployment) is not None:
+            attends = causality.per_layer(self._world, runner)
+            if isinstance(attends.outcome, Refused):
+                return attends
         return _PER_RUNNER[contract](self._world, runner)

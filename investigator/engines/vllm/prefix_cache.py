@@ -25,6 +25,7 @@ from investigator.code.values import (
     Value,
     find_unknown,
 )
+from investigator.engines.deployment import switched
 from investigator.engines.finding import mentions
 from investigator.engines.interface import Step, Told
 from investigator.engines.refusal import stopped
@@ -37,20 +38,27 @@ SPECS = "vllm/v1/kv_cache_interface.py"
 ANNOTATORS = ("vllm/v1/core/kv_cache_utils.py", "vllm/v1/core/kv_cache_planning.py")
 ARGUMENTS = "vllm/engine/arg_utils.py"
 FLAG = "is_eagle_group"
+SWITCH = "--enable-prefix-caching"
 
 
 def dropped_groups(world: World) -> Told:
     """``Known([name, ...])``: the KV-cache groups whose last matched block is dropped."""
     result = deepen(lambda follow: _dropped(world, follow), lambda found: found.missing)
-    caching, where = prefix_caching_default(world)
+    said = switched(world.deployment, SWITCH)
+    caching, where = prefix_caching_default(world) if said is None else (said, None)
     last = (Step(where, "whether prefix caching is on by default"),) if where and result.steps else ()
     return Told(
         outcome=result.outcome,
         steps=(*result.steps, *last),
         assumptions=ASSUMPTIONS,
         live=caching,
-        note="" if caching is None else f"prefix caching is {'on' if caching else 'off'} by default",
+        note="" if caching is None else _switch_note(caching, said),
     )
+
+
+def _switch_note(caching: bool, said: bool | None) -> str:
+    by = "by default" if said is None else "by the deployment's flag"
+    return f"prefix caching is {'on' if caching else 'off'} {by}"
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from investigator.code.values import (
     Value,
 )
 from investigator.engines.configs import NO_TARGET, config_object, traced
+from investigator.engines.deployment import Deployment, variables
 from investigator.engines.vllm import roles
 from investigator.engines.vllm.platform import CudaPlatform
 from investigator.model import Json, Runner
@@ -50,12 +51,12 @@ NO_ARCHITECTURE = f"the target's architecture is not known; {NO_TARGET}"
 class World:
     """One engine tree and one checkpoint; makes fresh objects for each question.
 
-    ``environment``: the deployment's engine variables.
+    ``deployment``: the variables and server flags that the deployment sets.
     """
 
     program: Program
     checkpoint: Checkpoint
-    environment: Mapping[str, str] = field(default_factory=dict)
+    deployment: Deployment = field(default_factory=dict)
 
     def start(
         self,
@@ -65,7 +66,7 @@ class World:
         natives: Mapping[str, Native] | None = None,
     ) -> "Session":
         """An interpreter in this world, with a runner forced by its variable (or left to choose)."""
-        environment = dict(self.environment)
+        environment = variables(self.deployment)
         if runner is not None:
             environment[RUNNER_VARIABLE] = "1" if runner is Runner.V2 else "0"
         interp = Interpreter(
@@ -79,8 +80,8 @@ class World:
 
     @property
     def identity(self) -> str:
-        """Tells worlds over one tree apart: a hash of the checkpoint and the environment."""
-        text = f"{self.checkpoint!r} {sorted(self.environment.items())!r}"
+        """Tells worlds over one tree apart: a hash of the checkpoint and the deployment."""
+        text = f"{self.checkpoint!r} {sorted(self.deployment.items())!r}"
         return hashlib.sha256(text.encode()).hexdigest()
 
     def all_full(self) -> "World":

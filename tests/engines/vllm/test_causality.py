@@ -2,7 +2,7 @@
 
 import pytest
 
-from investigator.engines.vllm.causality import AHEAD_NOTE, KERNEL_NOTE, per_layer
+from investigator.engines.vllm.causality import AHEAD_NOTE, ASSUMED, KERNEL_NOTE, per_layer
 from investigator.model import Known, NotKnown, Refused, Runner
 from tests.support.miniature_vllm import DRAFT_MODEL, RUNNERS, all_full, checkpoint, world
 
@@ -192,7 +192,7 @@ def test_flags_by_kv_cache_group_on_the_second_runner(causal: str, groups: str, 
 
 
 def test_a_window_beside_a_non_causal_flag_brings_the_kernels_caveat() -> None:
-    assert per_layer(world(second_runner("self.is_causal")), Runner.V2).note == KERNEL_NOTE
+    assert per_layer(world(second_runner("self.is_causal")), Runner.V2).note == KERNEL_NOTE.format(ASSUMED)
     assert per_layer(world(second_runner("self.by_group", PER_GROUP)), Runner.V2).note == ""
     assert per_layer(world(second_runner("self.is_causal"), all_full()), Runner.V2).note == ""
 
@@ -253,7 +253,7 @@ def test_a_window_that_is_widened_keeps_nobody_from_the_block(runner: Runner, ha
     found = per_layer(world(with_kernel(files, handed, more)), runner)
 
     assert found.outcome == Known([False, False, False])
-    assert found.note == AHEAD_NOTE
+    assert found.note == AHEAD_NOTE.format(ASSUMED)
     assert found.steps[-1].role == "the kernel is handed the layer's window"
 
 
