@@ -214,7 +214,7 @@ def test_without_ssh_it_is_said_what_is_missing(folder: Path, monkeypatch: pytes
 @pytest.mark.parametrize(
     ("code", "said"),
     [
-        (2, "the experiment on me@gpu ended with code 2: no such python"),
+        (2, "the experiment on me@gpu ended with code 2: no python"),
         (255, "the run on me@gpu broke off 2 times"),
     ],
 )
@@ -224,7 +224,7 @@ def test_an_experiment_elsewhere_that_breaks_off(
     """The stand-in takes what is sent, and fails where the conductor is started."""
     program(
         tmp_path / "bin" / "ssh",
-        f'case "$*" in *run.py*) echo no such python; exit {code};; *umask*) cat > /dev/null;; *) exit 1; esac',
+        f'case "$*" in *run.py*) echo no python; exit {code};; *umask*) cat > /dev/null;; *) exit 1; esac',
     )
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
 
