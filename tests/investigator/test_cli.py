@@ -75,8 +75,9 @@ def test_a_closed_pipe_is_no_error_of_ours():
 
 
 @pytest.fixture
-def handlers() -> Iterator[None]:
-    """The handlers of this process, as they were."""
+def handlers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The handlers of this process, as they were; a thread that an earlier test left does not end it."""
+    monkeypatch.setattr(os, "_exit", sys.exit)
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     yield
     for number, handler in before.items():
@@ -89,7 +90,6 @@ def test_a_termination_is_an_interrupt(monkeypatch, capsys, handlers):
         time.sleep(5)
 
     monkeypatch.setattr(cli.investigate, "main", terminated)
-    monkeypatch.setattr(os, "_exit", sys.exit)  # a thread that an earlier test left must not end this worker
 
     with pytest.raises(SystemExit) as caught:
         cli.main([])
