@@ -6,7 +6,8 @@ tensors, so that training, reading and writing Hugging Face checkpoints need no 
 
 What is meant by the reference: an id ``k`` of ``target_layer_ids`` taps the output of decoder
 layer ``k``; each draft layer attends as ``layer_types`` says; sliding layers are causal inside
-the block and full layers see all of it; context keys and values are kept.
+the block and full layers see all of it; context keys and values are kept. A draft layer rotates
+in halves, whatever its target does.
 
     python reference.py --target DIR --draft DIR --prompts prompts.json --out result.json [--fault ID]
 """
@@ -27,10 +28,17 @@ from torch import Tensor
 
 Weights = Mapping[str, Tensor]
 
+IN_HALVES = ("qwen3",)
+IN_PAIRS = ("ernie4_5",)
+"""Model types of targets, by how they rotate queries and keys. The second has no norms for either."""
+
 
 @dataclass(frozen=True)
 class Geometry:
-    """The sizes of one Qwen3-style decoder, from its ``config.json``."""
+    """The sizes of one Qwen3- or Ernie-style decoder, from its ``config.json``.
+
+    ``pairs``: whether it rotates dimension 2i with 2i + 1, not i with i + head_dim / 2.
+    """
 
     layers: int
     hidden: int
@@ -39,6 +47,7 @@ class Geometry:
     head_dim: int
     eps: float
     rope_theta: float
+    pairs: bool = False
 
     @classmethod
     def of(cls, config: Mapping[str, Any]) -> "Geometry":
@@ -52,6 +61,7 @@ class Geometry:
             head_dim=config.get("head_dim") or config["hidden_size"] // config["num_attention_heads"],
             eps=config.get("rms_norm_eps", 1e-6),
             rope_theta=float(config.get("rope_theta") or rope.get("rope_theta") or 10_000.0),
+            pairs=config.get("model_type") in IN_PAIRS,
         )
 
 
@@ -67,8 +77,8 @@ class Semantics:
     full_causal: bool = False
     mask_shift: int = 0
     """Added to the mask token's id."""
-    rope_scale: float = 1.0
-    """Multiplies the drafter's ``rope_theta``."""
+    pairs: bool = False
+    """Whether the draft layers rotate in pairs, as some targets do."""
     sorted_taps: bool = False
     """Whether ids are sorted and duplicates dropped before features are joined."""
 
@@ -81,7 +91,8 @@ FAULTS: Mapping[str, Semantics] = {
     "layer-types": replace(REFERENCE, windows=False, sliding_causal=False),
     "in-block-causality": replace(REFERENCE, sliding_causal=False),
     "mask-token": replace(REFERENCE, mask_shift=1),
-    "rope": replace(REFERENCE, rope_scale=100.0),
+    # As vLLM 0.28.0 does beside a target that rotates in pairs. Another base is another fault.
+    "rope": replace(REFERENCE, pairs=True),
     "feature-width": replace(REFERENCE, sorted_taps=True),
 }
 """Contract id -> what an engine that breaks this promise does. A contract that is missing here
@@ -107,18 +118,23 @@ def rms_norm(x: Tensor, weight: Tensor, eps: float) -> Tensor:
     return weight * wide.to(x.dtype)
 
 
-def rotation(positions: Tensor, head_dim: int, theta: float, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+def rotation(positions: Tensor, geometry: Geometry, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
     """Cosine and sine for ``positions`` [T]: two tensors [T, head_dim]."""
-    steps = torch.arange(0, head_dim, 2, device=positions.device, dtype=torch.float32) / head_dim
-    angles = positions.float()[:, None] * (1.0 / theta**steps)[None, :]
-    angles = torch.cat([angles, angles], dim=-1)
+    width = geometry.head_dim
+    steps = torch.arange(0, width, 2, device=positions.device, dtype=torch.float32) / width
+    angles = positions.float()[:, None] * (1.0 / geometry.rope_theta**steps)[None, :]
+    angles = angles.repeat_interleave(2, dim=-1) if geometry.pairs else torch.cat([angles, angles], dim=-1)
     return angles.cos().to(dtype), angles.sin().to(dtype)
 
 
-def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+def rotate(x: Tensor, cos: Tensor, sin: Tensor, pairs: bool) -> Tensor:
     """Apply rotary positions to ``x`` [batch, heads, T, head_dim]."""
-    half = x.shape[-1] // 2
-    return x * cos + torch.cat([-x[..., half:], x[..., :half]], dim=-1) * sin
+    if pairs:
+        turned = torch.stack([-x[..., 1::2], x[..., ::2]], dim=-1).flatten(-2)
+    else:
+        half = x.shape[-1] // 2
+        turned = torch.cat([-x[..., half:], x[..., :half]], dim=-1)
+    return x * cos + turned * sin
 
 
 def attend(query: Tensor, key: Tensor, value: Tensor, visible: Tensor | None) -> Tensor:
@@ -176,24 +192,25 @@ def decoder_layer(
     cache: KeyValues | None = None,
     layer: int = 0,
 ) -> Tensor:
-    """One Qwen3 layer over ``x`` [batch, Q, hidden].
+    """One layer over ``x`` [batch, Q, hidden]; queries and keys are normed where weights for it are.
 
     ``context`` [batch, C, hidden] holds states whose keys and values stand before those of ``x``
     (a drafter's context); ``cos`` and ``sin`` then cover C + Q positions.
     """
     batch, length, _ = x.shape
 
-    def project(name: str, states: Tensor, norm: bool) -> Tensor:
+    def project(name: str, states: Tensor) -> Tensor:
         out = F.linear(states, weights[f"{prefix}.self_attn.{name}_proj.weight"])
         out = out.view(batch, states.shape[1], -1, geometry.head_dim)
-        if norm:
-            out = rms_norm(out, weights[f"{prefix}.self_attn.{name}_norm.weight"], geometry.eps)
+        norm = weights.get(f"{prefix}.self_attn.{name}_norm.weight")
+        if norm is not None:
+            out = rms_norm(out, norm, geometry.eps)
         return out.transpose(1, 2)
 
     normed = rms_norm(x, weights[f"{prefix}.input_layernorm.weight"], geometry.eps)
     states = normed if context is None else torch.cat([context, normed], dim=1)
-    query = rotate(project("q", normed, True), cos[-length:], sin[-length:])
-    key, value = rotate(project("k", states, True), cos, sin), project("v", states, False)
+    query = rotate(project("q", normed), cos[-length:], sin[-length:], geometry.pairs)
+    key, value = rotate(project("k", states), cos, sin, geometry.pairs), project("v", states)
     if cache is not None:
         key, value = cache.extend(layer, key, value)
     mixed = attend(query, key, value, visible).transpose(1, 2).reshape(batch, length, -1)
@@ -211,7 +228,7 @@ def target_states(
     the output of every decoder layer (the last one before the final norm)."""
     positions = torch.arange(start, start + ids.shape[1], device=ids.device)
     x = F.embedding(ids, weights["model.embed_tokens.weight"])
-    cos, sin = rotation(positions, geometry.head_dim, geometry.rope_theta, x.dtype)
+    cos, sin = rotation(positions, geometry, x.dtype)
     visible = None
     if start:
         visible = torch.arange(start + ids.shape[1], device=ids.device)[None, :] <= positions[:, None]
@@ -253,8 +270,7 @@ class Drafter:
     def of(cls, config: Mapping[str, Any], semantics: Semantics = REFERENCE) -> "Drafter":
         """Read a z-lab style config (``dflash_config`` wins over top-level keys)."""
         own = {**config, **(config.get("dflash_config") or {})}
-        geometry = Geometry.of(config)
-        geometry = replace(geometry, rope_theta=geometry.rope_theta * semantics.rope_scale)
+        geometry = replace(Geometry.of(config), pairs=semantics.pairs)
         types = config.get("layer_types") or ["full_attention"] * geometry.layers
         sliding = [kind == "sliding_attention" for kind in types]
         window = config.get("sliding_window")
@@ -317,7 +333,7 @@ def draft_states(
     device = noise.device
     end = first + features.shape[1]
     positions = torch.cat([torch.arange(first, end, device=device), query])
-    cos, sin = rotation(positions, geometry.head_dim, geometry.rope_theta, noise.dtype)
+    cos, sin = rotation(positions, geometry, noise.dtype)
     everything = torch.arange(0 if cache is not None else first, end, device=device)
     masks: dict[tuple[int | None, bool], Tensor] = {}
     x = noise
@@ -465,11 +481,11 @@ def read_weights(folder: Path, device: str = "cpu", dtype: torch.dtype = torch.f
 
 
 def load_pair(target: Path, draft: Path, device: str = "cpu", dtype: torch.dtype = torch.float32) -> Pair:
-    """Read two Hugging Face folders. Raises ValueError for a target that is not Qwen3-style."""
+    """Read two Hugging Face folders. Raises ValueError for a target of another architecture."""
     target_config = json.loads((target / "config.json").read_text())
-    if target_config.get("model_type") != "qwen3":
-        kind = target_config.get("model_type")
-        raise ValueError(f"reference semantics are written for qwen3 targets, this one is {kind}")
+    kind, known = target_config.get("model_type"), (*IN_HALVES, *IN_PAIRS)
+    if kind not in known:
+        raise ValueError(f"reference semantics are written for {' and '.join(known)} targets, this is {kind}")
     return Pair(
         target=read_weights(target, device, dtype),
         draft=read_weights(draft, device, dtype),

@@ -24,14 +24,13 @@ def initial(shapes: dict[str, tuple[int, ...]], seed: int, layers: int, device: 
     return weights
 
 
-def layer_shapes(spec: PairSpec, prefix: str, count: int) -> dict[str, tuple[int, ...]]:
-    """Names and shapes of ``count`` Qwen3 decoder layers."""
+def layer_shapes(spec: PairSpec, prefix: str, count: int, *, norms: bool) -> dict[str, tuple[int, ...]]:
+    """Names and shapes of ``count`` decoder layers, with norms for queries and keys or without."""
     hidden, wide, narrow = spec.hidden, spec.heads * spec.head_dim, spec.kv_heads * spec.head_dim
     one = {
         "input_layernorm": (hidden,),
         "post_attention_layernorm": (hidden,),
-        "self_attn.q_norm": (spec.head_dim,),
-        "self_attn.k_norm": (spec.head_dim,),
+        **({"self_attn.q_norm": (spec.head_dim,), "self_attn.k_norm": (spec.head_dim,)} if norms else {}),
         "self_attn.q_proj": (wide, hidden),
         "self_attn.k_proj": (narrow, hidden),
         "self_attn.v_proj": (narrow, hidden),
@@ -47,7 +46,7 @@ def target_shapes(spec: PairSpec) -> dict[str, tuple[int, ...]]:
     """Names and shapes of the target's tensors."""
     return {
         "model.embed_tokens.weight": (spec.vocabulary, spec.hidden),
-        **layer_shapes(spec, "model.layers.", spec.target_layers),
+        **layer_shapes(spec, "model.layers.", spec.target_layers, norms=not spec.rotates_pairs),
         "model.norm.weight": (spec.hidden,),
         "lm_head.weight": (spec.vocabulary, spec.hidden),
     }
@@ -58,6 +57,6 @@ def draft_shapes(spec: PairSpec) -> dict[str, tuple[int, ...]]:
     return {
         "fc.weight": (spec.hidden, spec.hidden * len(spec.target_layer_ids)),
         "hidden_norm.weight": (spec.hidden,),
-        **layer_shapes(spec, "layers.", len(spec.windows)),
+        **layer_shapes(spec, "layers.", len(spec.windows), norms=True),
         "norm.weight": (spec.hidden,),
     }

@@ -1,4 +1,4 @@
-"""The two pairs that this project trains: their sizes, and their configs in Hugging Face's form."""
+"""The pairs that this project trains: their sizes, and their configs in Hugging Face's form."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -12,7 +12,10 @@ SPECIAL_TOKENS = (END_TOKEN, MASK_TOKEN)
 
 @dataclass(frozen=True, kw_only=True)
 class PairSpec:
-    """Sizes of a Qwen3-style target and its DFlash drafter, and how long they are trained.
+    """Sizes of a target and its DFlash drafter, and how long they are trained.
+
+    The target is Qwen3-style; with ``rotates_pairs`` Ernie-style, which rotates queries and keys in
+    pairs and has no norms for them. The drafter is Qwen3-style beside either.
 
     ``windows``: one entry per draft layer, None for full attention. ``sequence`` is in tokens,
     ``batch`` in sequences a step. ``prompt_tokens`` and ``new_tokens`` are what a validation of
@@ -40,6 +43,7 @@ class PairSpec:
     learning_rate: float = 2e-3
     corpus_bytes: int = 100_000_000
     rope_theta: float = 10_000.0
+    rotates_pairs: bool = False
 
     @property
     def causal(self) -> tuple[bool, ...]:
@@ -71,6 +75,16 @@ class PairSpec:
 
     def target_config(self) -> Mapping[str, Json]:
         """``config.json`` of the target."""
+        if self.rotates_pairs:
+            return {
+                **self._common(self.target_layers),
+                "architectures": ["Ernie4_5ForCausalLM"],
+                # vLLM has one rotary embedding for all layers with the same settings, and writes its
+                # own layout into an Ernie target's: another length keeps it from being the drafter's.
+                "max_position_embeddings": 8192,
+                "model_type": "ernie4_5",
+                "use_bias": False,
+            }
         return {
             **self._common(self.target_layers),
             "architectures": ["Qwen3ForCausalLM"],
@@ -111,4 +125,9 @@ TINY = PairSpec(
     sequence=1280, batch=32, prompt_tokens=1000, new_tokens=64, target_steps=1900, draft_steps=2200,
 )  # fmt: skip
 
-SPECS: Mapping[str, PairSpec] = {spec.name: spec for spec in (MICRO, MICRO_FULL, TINY)}
+MICRO_PAIRS = replace(MICRO, name="micro-pairs", rotates_pairs=True)
+MICRO_PAIRS_FULL = replace(MICRO_FULL, name="micro-pairs-full", rotates_pairs=True)
+
+SPECS: Mapping[str, PairSpec] = {
+    spec.name: spec for spec in (MICRO, MICRO_FULL, TINY, MICRO_PAIRS, MICRO_PAIRS_FULL)
+}

@@ -1,4 +1,4 @@
-"""Train a pair: a Qwen3-style target on Python source, then a DFlash drafter on that target.
+"""Train a pair: a target on Python source, then a DFlash drafter on that target.
 
 Everything is drawn from one seed, and every gradient comes from kernels that give the same sum
 each time, so the same command on the same kind of machine with the same torch gives the same

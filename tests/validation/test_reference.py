@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="the extra 'validate' is not installed")
 torch.set_num_threads(1)  # many small steps: threads would only wait for each other
 
+from investigator.validation.checkpoint_files import write_checkpoint  # noqa: E402
 from investigator.validation.reference import (  # noqa: E402
     FAULTS,
     REFERENCE,
@@ -22,6 +24,7 @@ from investigator.validation.reference import (  # noqa: E402
     draft_states,
     generate,
     head,
+    load_pair,
     target_states,
 )
 from investigator.validation.shapes import draft_shapes, initial, target_shapes  # noqa: E402
@@ -128,6 +131,44 @@ def test_without_causality_a_sliding_layer_sees_its_block_and_keeps_its_window()
 def test_is_causal_in_the_config_decides_for_every_layer() -> None:
     assert Drafter.of({**CONFIG, "is_causal": True}).causal == (True, True, True)
     assert Drafter.of({**CONFIG, "is_causal": False}).causal == (False, False, False)
+
+
+PAIRS = replace(SPEC, rotates_pairs=True)
+
+
+def in_pairs(matrix: Any) -> Any:
+    """Rows of a query or key projection, those that rotate together put side by side."""
+    order = torch.arange(SPEC.head_dim).view(2, -1).t().flatten()
+    return matrix.view(-1, SPEC.head_dim, matrix.shape[1])[:, order].reshape(matrix.shape)
+
+
+def test_a_target_that_rotates_pairs_is_one_in_halves_with_its_rows_in_another_order() -> None:
+    pairs = made_up(PAIRS)
+    assert pairs.target_geometry.pairs
+    assert not any("norm.weight" in name and "self_attn" in name for name in pairs.target)
+    ordered = {
+        name: in_pairs(w) if ".q_proj." in name or ".k_proj." in name else w
+        for name, w in pairs.target.items()
+    }
+    ids = torch.tensor([PROMPT])
+    halves = target_states(pairs.target, replace(pairs.target_geometry, pairs=False), ids)[-1]
+    torch.testing.assert_close(target_states(ordered, pairs.target_geometry, ids)[-1], halves)
+    assert not torch.allclose(target_states(pairs.target, pairs.target_geometry, ids)[-1], halves)
+
+
+def test_a_drafter_rotates_in_halves_beside_a_target_that_rotates_pairs() -> None:
+    assert Drafter.of(PAIRS.draft_config()).geometry.pairs is False
+    assert Drafter.of(PAIRS.draft_config(), FAULTS["rope"]).geometry.pairs is True
+
+
+def test_a_pair_of_either_kind_is_read_back_and_no_other(tmp_path: Path) -> None:
+    pair = made_up(PAIRS)
+    write_checkpoint(tmp_path / "target", PAIRS.target_config(), pair.target)
+    write_checkpoint(tmp_path / "draft", PAIRS.draft_config(), pair.draft)
+    assert load_pair(tmp_path / "target", tmp_path / "draft").target_geometry == pair.target_geometry
+    write_checkpoint(tmp_path / "target", {**PAIRS.target_config(), "model_type": "olmo"}, pair.target)
+    with pytest.raises(ValueError, match="qwen3 and ernie4_5 targets, this is olmo"):
+        load_pair(tmp_path / "target", tmp_path / "draft")
 
 
 def test_faults_combine() -> None:
