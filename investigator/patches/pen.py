@@ -121,6 +121,17 @@ class Pen:
         self._alone(current)
         return current
 
+    def lines_of(self, node: Node) -> tuple[int, int]:
+        """The bytes of the lines that hold a node and nothing else but a comma or a comment after it.
+        Raises Unfit."""
+        start, end = self._start_of_line(node.start_byte), self._after_line(node.end_byte)
+        rest = self.file.source[node.end_byte : end].strip().removeprefix(b",").strip()
+        if self.file.source[start : node.start_byte].strip(b" \t") or not (
+            rest == b"" or rest.startswith(b"#")
+        ):
+            raise Unfit(f"line {node.start_point.row + 1} holds more than what is to go")
+        return start, end
+
     def _append(self, brackets: Node, items: list[Node], text: str) -> list[Edit]:
         if not items:
             return [self.insert(brackets.end_byte - 1, text)]

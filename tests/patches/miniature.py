@@ -1,4 +1,4 @@
-"""A toy engine that breaks five promises, and a judge that runs it to see which it keeps.
+"""A toy engine that breaks six promises, and a judge that runs it to see which it keeps.
 
 It plays the roles that the repairs look for and is small enough to read. The judge executes
 it: it is this project's own writing, unlike an engine under investigation.
@@ -155,6 +155,10 @@ MODEL = """\
 from vllm.model_executor.layers.attention import Attention
 
 
+def layout_of(target_model):
+    return getattr(target_model, "is_neox_style", None)
+
+
 class DFlashAttention:
     def __init__(
         self,
@@ -202,11 +206,25 @@ class Proposer:
     def __init__(self, draft_model_config):
         self.draft_model_config = draft_model_config
 
+    def load_model(self, target_model):
+        self.in_halves = getattr(self.draft_model_config.hf_config, "is_neox_style", True)
+
 
 class DFlashProposer(Proposer):
     def __init__(self, draft_model_config):
         super().__init__(draft_model_config)
         self.mask = 0
+
+    def load_model(self, target_model):
+        from vllm.model_executor.models.qwen3_dflash import (
+            layout_of,
+        )
+
+        # The draft model turns as its target does.
+        is_neox_style = layout_of(target_model)
+        if is_neox_style is not None:
+            self.draft_model_config.hf_config.is_neox_style = is_neox_style
+        super().load_model(target_model)
 
     def metadata(self):
         made = CommonAttentionMetadata(
@@ -241,6 +259,7 @@ TYPES = ("layer-types", Runner.V1)
 DROP = ("cache-drop", None)
 LOOKAHEAD = ("lookahead", None)
 CAUSALITY = ("in-block-causality", Runner.V1)
+ROTATION = ("rope", Runner.V1)
 
 
 def tree(files: Files = FILES, **changed: str | bytes) -> TextTree:
@@ -289,7 +308,7 @@ def checkpoint(**keys: Json) -> Checkpoint:
 
 def fault(contract: str, **keys: Json) -> Fault:
     """A broken promise of the toy, told as a finding."""
-    runner = Runner.V1 if contract in ("target-layer-offset", "layer-types", "in-block-causality") else None
+    runner = None if contract in ("cache-drop", "lookahead") else Runner.V1
     finding = Finding(
         contract=contract,
         runner=runner,
@@ -344,6 +363,7 @@ def judge(draft: Checkpoint | None = None) -> Callable[[Tree], Verdicts]:
                 DROP: _verdict(lambda: _drop(load)),
                 LOOKAHEAD: _verdict(lambda: _lookahead(load)),
                 CAUSALITY: _verdict(lambda: _causality(load, hf_config)),
+                ROTATION: _verdict(lambda: _rotation(load, config)),
             }
 
     return ask
@@ -413,6 +433,13 @@ def _lookahead(load: Callable[[str], ModuleType]) -> bool:
     fresh, running = Thing(num_computed_tokens=0), Thing(num_computed_tokens=5)
     assert eagle.schedule(running) == 7
     return (dflash.schedule(fresh), dflash.schedule(running), dflash.schedule(fresh, True)) == (8, 8, 0)
+
+
+def _rotation(load: Callable[[str], ModuleType], config: Mapping[str, Json]) -> bool:
+    """The draft model rotates in halves beside a target that rotates in pairs."""
+    proposer = _module(load, "v1.spec_decode.dflash").DFlashProposer(Thing(hf_config=Thing(**config)))
+    proposer.load_model(Thing(is_neox_style=False))
+    return proposer.in_halves is True
 
 
 def _causality(load: Callable[[str], ModuleType], hf_config: Thing) -> bool:

@@ -11,9 +11,20 @@ from investigator.patches.repairs import REPAIRS, CannotRepair, Fault, repair
 from investigator.sources.overlay_tree import PatchedTree
 from investigator.sources.text_tree import TextTree
 from tests.patches import miniature
-from tests.patches.miniature import CAUSALITY, DROP, FILES, LOOKAHEAD, MODEL, OFFSET, SCHEDULER, TYPES
+from tests.patches.miniature import (
+    CAUSALITY,
+    DROP,
+    FILES,
+    LOOKAHEAD,
+    MODEL,
+    OFFSET,
+    PROPOSER,
+    ROTATION,
+    SCHEDULER,
+    TYPES,
+)
 
-QUESTIONS = {question[0]: question for question in (OFFSET, TYPES, DROP, LOOKAHEAD, CAUSALITY)}
+QUESTIONS = {question[0]: question for question in (OFFSET, TYPES, DROP, LOOKAHEAD, CAUSALITY, ROTATION)}
 
 
 def patched(tree: TextTree, fault: Fault) -> Mapping[str, bytes]:
@@ -232,7 +243,7 @@ def test_two_sided_windows_are_refused() -> None:
 
 
 def test_an_unknown_contract_is_refused() -> None:
-    assert refusal(miniature.tree(), miniature.fault("rope")) == "no repair is known for this contract"
+    assert refusal(miniature.tree(), miniature.fault("mask-token")) == "no repair is known for this contract"
 
 
 def test_what_to_do_instead_is_what_the_findings_say() -> None:
@@ -254,3 +265,34 @@ def test_what_to_do_instead_is_what_the_findings_say() -> None:
         "use release 9.9 (mixed drafters run on the V2 runner); "
         "or set VLLM_USE_V2_MODEL_RUNNER=1 (the V2 runner); or take a/b#1 (adds it)"
     )
+
+
+def test_what_only_served_the_copied_layout_goes_with_it() -> None:
+    before, after = PROPOSER, patched(miniature.tree(), miniature.fault("rope"))
+    start = before.index("        from vllm.model_executor.models.qwen3_dflash")
+    end = before.index("        super().load_model(target_model)")
+
+    (path,) = after
+    assert path == "vllm/v1/spec_decode/dflash.py"
+    assert after[path].decode() == before[:start] + before[end:]
+
+
+def test_a_layout_that_is_used_elsewhere_keeps_its_name() -> None:
+    used = PROPOSER.replace(
+        "        super().load_model(target_model)",
+        "        self.target_in_halves = is_neox_style\n        super().load_model(target_model)",
+    )
+    after = patched(miniature.tree(dflash=used), miniature.fault("rope"))
+
+    changed = after["vllm/v1/spec_decode/dflash.py"].decode()
+    assert "is_neox_style = layout_of(target_model)" in changed
+    assert "hf_config.is_neox_style =" not in changed
+
+
+def test_a_branch_that_decides_more_than_the_layout_is_left_alone() -> None:
+    more = PROPOSER.replace(
+        "        super().load_model(target_model)",
+        "        else:\n            self.mask = 1\n        super().load_model(target_model)",
+    )
+    reason = refusal(miniature.tree(dflash=more), miniature.fault("rope"))
+    assert reason.endswith("decides more than the draft's layout")

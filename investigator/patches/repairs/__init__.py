@@ -18,6 +18,7 @@ from investigator.patches.repairs import (
     in_block_causality,
     layer_types,
     lookahead,
+    rope,
     target_layer_offset,
 )
 from investigator.patches.repairs.fault import CannotRepair, Fault
@@ -40,7 +41,7 @@ REPAIRS: Mapping[str, Repair] = MappingProxyType(
         module.CONTRACT: Repair(
             contract=module.CONTRACT, subject=module.SUBJECT, change=module.CHANGE, edit=module.edit
         )
-        for module in (target_layer_offset, layer_types, cache_drop, lookahead, in_block_causality)
+        for module in (target_layer_offset, layer_types, cache_drop, lookahead, in_block_causality, rope)
     }
 )
 """In the order in which their patches are numbered."""
