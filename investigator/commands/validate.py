@@ -77,7 +77,8 @@ Examples:
     "options",
     multiple=True,
     metavar="NAME=JSON",
-    help="An engine option, several times: gpu_memory_utilization=0.8.",
+    help="An engine option, several times: gpu_memory_utilization=0.8, enforce_eager=false (CUDA graphs; "
+    "engines run eager else), attention_backend=TRITON_ATTN.",
 )
 @click.option(
     "--env",

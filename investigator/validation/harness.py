@@ -142,7 +142,11 @@ def accepted_options(wanted: Mapping[str, Any], without: Sequence[str]) -> tuple
 
 
 def engine_options(experiment: Mapping[str, Any], variant: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """The options that every variant runs with; only speculation differs."""
+    """The options that every variant runs with; only speculation differs.
+
+    Eager mode, unless the experiment's own options say otherwise. Its ``speculative_config`` adds to
+    the one made here.
+    """
 
     def place(name: str) -> str:
         inside = folder / name
@@ -161,13 +165,28 @@ def engine_options(experiment: Mapping[str, Any], variant: Mapping[str, Any], fo
         "max_num_seqs": min(64, experiment["prompt_count"]),
         **experiment.get("options", {}),
     }
+    further = options.pop("speculative_config", {})
     if variant["speculation"]:
         options["speculative_config"] = {
             "method": experiment["method"],
             "model": place(experiment["pair"]["draft"]),
             "num_speculative_tokens": experiment["speculative_tokens"],
+            **further,
         }
     return options
+
+
+def attention_backends(llm: Any) -> dict[str, int]:
+    """How many layers, target's and draft's together, each attention backend serves; empty where
+    this release does not tell."""
+    found: dict[str, int] = {}
+    try:
+        for layer in llm.llm_engine.vllm_config.compilation_config.static_forward_context.values():
+            name = layer.get_attn_backend().get_name()
+            found[name] = found.get(name, 0) + 1
+    except AttributeError:
+        return {}
+    return found
 
 
 def run_pass(
@@ -238,6 +257,7 @@ def measure(folder: Path, name: str, without: Sequence[str]) -> dict[str, Any]:
             "python": sys.version.split()[0],
             "device": torch.cuda.get_device_name() if gpu else "cpu",
             "package": str(Path(vllm.__file__).parent),
+            "attention": attention_backends(llm),
         },
         "options": options,
         "environment": {key: value for key, value in os.environ.items() if key.startswith("VLLM_")},
