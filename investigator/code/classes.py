@@ -223,7 +223,17 @@ def _body_attribute(interp: Interpreter, cls: ClassValue, name: str) -> Value:
             value = enums.member(interp, cls, name, value)
     if value is not NotImplemented:
         cls.namespace[name] = value
+        _tell_name(interp, cls, name, value)
     return value
+
+
+def _tell_name(interp: Interpreter, cls: ClassValue, name: str, value: Value) -> None:
+    """``__set_name__``: an object that a class's body binds is told the class and its name there."""
+    if isinstance(value, Instance) and value.cls is not None:
+        told = class_attribute(interp, value.cls, "__set_name__")
+        if isinstance(told, FunctionValue):
+            with interp.timeless():
+                interp.enter(told, (value, cls, name), {})
 
 
 def class_attribute(interp: Interpreter, cls: ClassValue, name: str) -> Value:

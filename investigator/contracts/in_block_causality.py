@@ -36,6 +36,11 @@ def _applies(checkpoint: Checkpoint) -> str | None:
 def _compare(reference: Json, engine: Json, sides: Sides) -> Judgement:
     own = sides.checkpoint.outcome if sides.checkpoint is not None else None
     said = isinstance(own, Known) and own.value != reference
+    first = sides.references[0].outcome if sides.references else None
+    if isinstance(first, NotKnown) and not isinstance(own, Known):
+        # Training code differs here: another's answer is none about a drafter that this one trained.
+        why = f"what {sides.references[0].source} trains with is not known: {first.reason}"
+        return Judgement(verdict=Verdict.UNKNOWN, why=why)
     if isinstance(own, Known):
         reference = own.value  # what a drafter says of itself goes before what its training code assumes
     assert isinstance(reference, list | tuple)

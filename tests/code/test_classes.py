@@ -152,6 +152,29 @@ def test_a_base_outside_the_tree_leaves_open_what_it_brings() -> None:
     assert reason(depth) == "<M> may have an attribute depth (m.py:6)"
 
 
+def test_an_object_in_a_class_s_body_is_told_its_name() -> None:
+    text = """
+        import os
+        class Field:
+            def __init__(self, default):
+                self.default = default
+            def __set_name__(self, owner, name):
+                self.name = name
+                self.owner = owner.__name__
+            def get(self):
+                return os.getenv(self.name) or self.default
+        class Number(Field):
+            pass
+        class Fields:
+            DEPTH = Number(3)
+            NAME = Field("none")
+        fields = Fields()
+        def run():
+            return fields.DEPTH.name, fields.DEPTH.owner, fields.DEPTH.get(), Fields.NAME.name
+        """
+    assert run(text) == ("DEPTH", "Fields", 3, "NAME")
+
+
 def test_a_class_among_its_own_bases_ends() -> None:
     text = "class A(B):\n    x = 1\nclass B(A):\n    y = 2\ndef run():\n    return A.x, A.y, B.x\n"
     assert run(text) == (1, 2, 1)

@@ -63,6 +63,26 @@ def test_where_references_differ_the_verdict_names_the_one_it_rests_on() -> None
     assert other.why.endswith("(by ddtree; dflash trains differently)")
 
 
+def test_another_reference_does_not_stand_in_for_the_first() -> None:
+    """They differ here: what DDTree trains with says nothing of a drafter that the authors trained."""
+    undecided = answer(Role.REFERENCE, NotKnown("a key that may be there"), "dflash")
+    given = sides(Known(NONE), ddtree=NONE)
+
+    found = judge(CONTRACT, replace(given, references=(undecided, *given.references)))
+
+    assert found.verdict is Verdict.UNKNOWN
+    assert found.why == "what dflash trains with is not known: a key that may be there"
+
+
+def test_the_engine_s_note_says_what_the_verdict_holds_for() -> None:
+    given = sides(Known(NONE), authors=NONE)
+    assert given.engine is not None
+
+    found = judge(CONTRACT, replace(given, engine=replace(given.engine, note="with triton")))
+
+    assert found.why == "no layer is causal inside the block (with triton)"
+
+
 @pytest.mark.parametrize(
     ("engine", "verdict"),
     [

@@ -21,6 +21,7 @@ from investigator.code.values import (
 )
 from investigator.engines import finding
 from investigator.engines.interface import Step, Told
+from investigator.engines.refusal import stopped
 from investigator.engines.sglang import draft_layers, target_layers, worker
 from investigator.engines.sglang.world import ASSUMPTIONS, MODEL_CONFIG, Session, World
 from investigator.model import Json, Known, NotKnown, Refused, Unsupported
@@ -61,8 +62,11 @@ def read_keys(world: World) -> Told:
         if not isinstance(made, Unknown):
             worker.mask_of(session, made)
         _kept(session)
-    except (Raised, BudgetSpent) as error:
-        return Told(outcome=NotKnown(f"the drafter's path: {error}"))
+    except Raised as raised:
+        outcome = stopped(world.program, raised, "following the drafter's path")
+        return Told(outcome=outcome, steps=(Step(raised.stack[-1], "stops with an error"),))
+    except BudgetSpent as spent:
+        return Told(outcome=NotKnown(str(spent)))
     reads = dict(_reads(session)) | reads
     keys = set(reads) - _without_effect(world, windows, causal, turned)
     steps = tuple(Step(reads[key].place, f"reads {key}") for key in sorted(keys))
@@ -190,13 +194,17 @@ def feature_width(world: World) -> Told:
     step = Step(event.place, "the projection of the target's features is made")
     hidden = draft.session.target_text_config.attributes.get("hidden_size")
     captured = target_layers.captured(world)
-    if not isinstance(captured.outcome, Known) or not isinstance(captured.outcome.value, list):
-        reason = getattr(captured.outcome, "reason", str(captured.outcome))
+    if isinstance(captured.outcome, Refused | Unsupported):
+        return captured
+    if isinstance(captured.outcome, NotKnown):
+        reason = captured.outcome.reason
         return Told(outcome=NotKnown(f"how many streams are captured: {reason}"), steps=(step,))
+    streams = captured.outcome.value
+    assert isinstance(streams, list)
     if not isinstance(expects, int) or not isinstance(hidden, int):
         missing = find_unknown(expects) or find_unknown(hidden) or f"{expects!r} of {hidden!r}"
         return Told(outcome=NotKnown(f"the width: {missing}"), steps=(step,))
-    given = len(captured.outcome.value) * hidden
+    given = len(streams) * hidden
     return Told(outcome=Known({"expects": expects, "given": given}), steps=(step, *captured.steps[-1:]))
 
 
@@ -263,8 +271,8 @@ def retained(world: World) -> Told:
                 continue
             try:
                 hybrid = lazy.value_at(session.interp, method, right, made, session.supply)
-            except (Raised, BudgetSpent) as stopped:
-                return Told(outcome=NotKnown(str(stopped)))
+            except (Raised, BudgetSpent) as error:
+                return Told(outcome=NotKnown(str(error)))
             step = Step(method.module.place(node), "whether windows reach the draft's K/V cache")
             if session.interp.truth(hybrid) is False:
                 everything: list[Json] = [None] * world.checkpoint.num_draft_layers

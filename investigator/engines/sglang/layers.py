@@ -29,6 +29,8 @@ from investigator.engines.sglang.states import Norm, Part, Passage, Share, Strea
 from investigator.engines.sglang.world import Session
 
 COLLECTORS = "sglang/srt/layers/aux_hidden_states.py"
+COLLECTS = frozenset({"append", "capture"})
+"""The methods of a collector that take a stream; a class there that has one of them is a collector."""
 BOUNDARY = ("sglang/srt/layers/layer_boundary/stage.py", "StageBoundary", "StageKind")
 """The class that stands between a layer's modules where a release has one, and its kinds."""
 BOUNDARY_SUFFIX = "_boundary"
@@ -245,10 +247,11 @@ def install_collectors(session: Session) -> list[list[Value]]:
     """Let objects of the release's collector classes be lists; returns those that are made."""
     interp = session.interp
     made: list[list[Value]] = []
-    for module in interp.program.among(["def capture("], [COLLECTORS]):
+    for module in interp.program.among(["class "], [COLLECTORS]):
         for name in module.symbols:
             cls = interp.global_name(module, name)
-            if isinstance(cls, ClassValue) and cls.module is module:
+            own = isinstance(cls, ClassValue) and cls.module is module
+            if isinstance(cls, ClassValue) and own and COLLECTS & classes.own_definitions(cls).keys():
                 make = _making(cls, made)
                 interp.natives[cls.name] = make
                 for method in _factories(interp, cls):

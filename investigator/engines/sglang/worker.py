@@ -25,11 +25,15 @@ from investigator.code.values import (
 from investigator.engines import finding
 from investigator.engines.interface import Step, Told
 from investigator.engines.refusal import stopped
+from investigator.engines.sglang import draft_layers
 from investigator.engines.sglang.world import ASSUMPTIONS, Session, World
 from investigator.model import Known, NotKnown
 
 MASK = "mask_token_id"
 HEAD = "lm_head"
+WANTS_HEAD = "load_lm_head_from_target"
+HANDING_OVER = ("sglang/srt/speculative/eagle_worker.py", "sglang/srt/speculative/eagle_worker_v2.py")
+"""The workers that hand the target's embeddings, and its head where the draft model wants it, over."""
 TARGET, DRAFT = "target", "draft"
 
 
@@ -124,6 +128,9 @@ def mask_of(session: Session, made: Instance) -> Value:
 
 def draft_head(world: World) -> Told:
     """``Known("target" | "draft")``: whose output head the worker computes the draft's logits with."""
+    said = _asked_for(world)
+    if said is not None:
+        return said
     session = world.start()
     try:
         made = worker(session)
@@ -139,6 +146,25 @@ def draft_head(world: World) -> Told:
     except (Raised, BudgetSpent) as stopped:
         return Told(outcome=NotKnown(f"whose head: {stopped}"))
     return Told(outcome=NotKnown(f"no {HEAD} that {made.cls.name} drafts with was found"))
+
+
+def _asked_for(world: World) -> Told | None:
+    """Whose head it is where the draft model itself says whether it wants the target's, as one that is
+    handed embeddings and a head by its worker does; None where it does not say."""
+    if world.checkpoint.draft.normalised.get("tie_word_embeddings"):
+        return None  # its head is then its embeddings, whoever's those are
+    draft = draft_layers.build(world)
+    program = world.program
+    if not isinstance(draft.model, Instance) or not program.among([f".{WANTS_HEAD}"], HANDING_OVER):
+        return None
+    stored = draft.session.interp.trace.last(
+        Happening.STORE, lambda event: event.name.endswith(f".{WANTS_HEAD}")
+    )
+    wants = draft.session.interp.truth(draft.model.attributes.get(WANTS_HEAD, False))
+    if stored is None or wants is None:
+        return None
+    step = Step(stored.place, f"the draft model {'wants' if wants else 'does not want'} the target's head")
+    return Told(outcome=Known(TARGET if wants else DRAFT), steps=(step,), assumptions=ASSUMPTIONS)
 
 
 def _heads(session: Session, cls: ClassValue) -> Iterator[tuple[FunctionValue, Node]]:

@@ -15,12 +15,13 @@ from investigator.checkpoint import Checkpoint, ModelConfig
 from investigator.code import classes
 from investigator.code.interpreter import Frame, Interpreter, Native
 from investigator.code.program import Program
-from investigator.code.values import ClassValue, FunctionValue, Instance, TracedList, Unknown, Value
+from investigator.code.values import ClassValue, FunctionValue, Instance, Symbol, TracedList, Unknown, Value
 from investigator.engines import finding
 from investigator.engines.configs import config_object
 from investigator.engines.deployment import Deployment, switched, variables
 from investigator.engines.finding import class_named
 from investigator.engines.sglang import roles
+from investigator.engines.sglang.states import Does
 from investigator.model import Json
 
 ASSUMPTIONS = (
@@ -281,6 +282,14 @@ def _fixed(**attributes: Value) -> Native:
     return lambda *_: Instance(None, dict(attributes), complete=False)
 
 
+class _NoBackend(Symbol):
+    """How experts talk between ranks where there is one: not at all."""
+
+    def attribute(self, name: str) -> Value:
+        """``is_deepep`` and its like."""
+        return Does(lambda *_: name == "is_none") if name.startswith("is_") else NotImplemented
+
+
 _RANK: dict[str, Value] = {
     "is_first_rank": True,
     "is_last_rank": True,
@@ -318,6 +327,7 @@ _NATIVES: dict[str, Native] = {
     "get_attn_tp_context": _fixed(
         input_scattered=False, is_dsa=False, is_nsa=False, allow_input_scattered=False
     ),
+    "get_moe_a2a_backend": lambda *_: _NoBackend(),
     "get_tensor_model_parallel_world_size": lambda *_: 1,
     "get_tensor_model_parallel_rank": lambda *_: 0,
     "get_attention_tp_size": lambda *_: 1,

@@ -21,7 +21,7 @@ from investigator.engines.interface import Step, Told
 from investigator.engines.vllm import draft_layers, drafter, roles, runners, target_layers
 from investigator.engines.vllm.world import ASSUMPTIONS, Session, World
 from investigator.methods import described
-from investigator.model import Known, NotKnown, Refused, Runner
+from investigator.model import Known, NotKnown, Refused, Runner, Unsupported
 
 MASK = "mask_token_id"
 STORED = "parallel_drafting_token_id"
@@ -103,15 +103,17 @@ def feature_width(world: World, runner: Runner) -> Told:
     step = Step(made.place, "the projection of the target's features is made")
     hidden = draft.session.target_text_config.attributes.get("hidden_size")
     captured = target_layers.captured(world, runner)
-    if isinstance(captured.outcome, Refused):
+    if isinstance(captured.outcome, Refused | Unsupported):
         return captured
-    if not isinstance(captured.outcome, Known) or not isinstance(captured.outcome.value, list):
-        reason = getattr(captured.outcome, "reason", str(captured.outcome))
+    if isinstance(captured.outcome, NotKnown):
+        reason = captured.outcome.reason
         return Told(outcome=NotKnown(f"how many streams are captured: {reason}"), steps=(step,))
+    streams = captured.outcome.value
+    assert isinstance(streams, list)
     if not isinstance(expects, int) or not isinstance(hidden, int):
         unknown = find_unknown(expects if not isinstance(expects, int) else hidden)
         return Told(outcome=NotKnown(f"the width: {unknown or 'not a number'}"), steps=(step,))
-    given = len(captured.outcome.value) * hidden
+    given = len(streams) * hidden
     return Told(outcome=Known({"expects": expects, "given": given}), steps=(step, *captured.steps[-1:]))
 
 
