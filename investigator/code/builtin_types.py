@@ -10,6 +10,7 @@ from investigator.code.assignment import delete_attribute
 from investigator.code.attributes import not_there
 from investigator.code.builtin_call import VALUES, Call, Entry
 from investigator.code.exceptions import is_exception_name, is_subclass_of_builtin
+from investigator.code.externals import ModuleDict
 from investigator.code.heap import join_values, lost, may_be_absent, without_absent
 from investigator.code.types_and_methods import TYPES
 from investigator.code.values import (
@@ -158,6 +159,10 @@ def _is_a(this: Call, value: Value, kind: Value) -> bool | None:
     if isinstance(kind, External):
         if kind.dotted in ("types.NoneType", "types.FunctionType", "types.UnionType"):
             return value is None if kind.dotted.endswith("NoneType") else None
+        if kind.dotted == "torch.nn.ModuleDict" and isinstance(value, dict):
+            return isinstance(value, ModuleDict)
+        if kind.dotted == "torch.nn.ModuleList" and isinstance(value, list):
+            return None  # one of those is followed as the list that it holds
         found = _ABSTRACT.get(kind.dotted.rpartition(".")[2])
         if found is not None and kind.dotted.startswith(("collections", "typing", "numbers")):
             return isinstance(value, found) if isinstance(value, (*VALUES, Stream, View)) else None

@@ -380,7 +380,10 @@ def is_instance(interp: Interpreter, value: Value, cls: ClassValue) -> bool | No
     found = getattr(value, "cls", None)
     if not isinstance(value, Instance) and not isinstance(found, ClassValue):
         return False
-    return is_subclass(interp, found, cls) if isinstance(found, ClassValue) else None
+    if isinstance(found, ClassValue):
+        return is_subclass(interp, found, cls)
+    never = value.never if isinstance(value, Instance) else None
+    return False if never is not None and never(cls) else None
 
 
 def is_subclass(interp: Interpreter, candidate: ClassValue, cls: ClassValue) -> bool | None:

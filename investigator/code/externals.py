@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tree_sitter import Node
@@ -20,6 +20,7 @@ from investigator.code.values import (
     OneOf,
     Partial,
     Stream,
+    Symbol,
     TracedDict,
     TracedList,
     Unknown,
@@ -210,6 +211,50 @@ def _replaced(
     return lost(find_unknown(args) or Unknown("replace() of something not followed"), *args)
 
 
+@dataclass(frozen=True)
+class LiteralType(Symbol):
+    """``Literal[...]``: the values that it names, those of literals among them in their place."""
+
+    values: tuple[Value, ...]
+
+
+LITERAL = (External("typing.Literal"), External("typing_extensions.Literal"))
+
+
+def literal_type(key: Value) -> LiteralType:
+    """``Literal[key]``; a value that is named twice counts once."""
+    found: list[Value] = []
+    for value in key if isinstance(key, tuple) else (key,):
+        found += value.values if isinstance(value, LiteralType) else [value]
+    plain = [value for value in found if isinstance(value, (str, int, type(None)))]
+    once = list({(type(value), value): value for value in plain}.values())
+    return LiteralType(tuple(once if len(plain) == len(found) else found))
+
+
+def _get_args(
+    interp: Interpreter, frame: Frame, node: Node, args: tuple[Value, ...], kwargs: dict[str, Value]
+) -> Value:
+    """``typing.get_args``, of a literal type alone."""
+    if len(args) == 1 and isinstance(args[0], LiteralType):
+        return args[0].values
+    return Unknown("get_args() of a type that is not followed", frame.module.place(node))
+
+
+class ModuleDict(dict[Any, Any]):
+    """A ``torch.nn.ModuleDict``: a dict that knows what made it."""
+
+
+def _module_dict(
+    interp: Interpreter, frame: Frame, node: Node, args: tuple[Value, ...], kwargs: dict[str, Value]
+) -> Value:
+    """``torch.nn.ModuleDict({...})``: the dict."""
+    if kwargs or len(args) > 1 or (args and not isinstance(args[0], dict)):
+        return Unknown("ModuleDict of something not followed", frame.module.place(node))
+    made = ModuleDict(args[0] if args else {})
+    interp.journal.born(made)
+    return made
+
+
 FUNCTIONS: dict[str, Function] = {
     "itertools.islice": _islice,
     "itertools.chain": _chain,
@@ -218,9 +263,12 @@ FUNCTIONS: dict[str, Function] = {
     "os.environ.get": _getenv,
     "functools.partial": _partial,
     "typing.cast": _cast,
+    "typing.get_args": _get_args,
+    "typing_extensions.get_args": _get_args,
     "copy.copy": _copy,
     "copy.deepcopy": _deepcopy,
     "torch.nn.ModuleList": _modules,
+    "torch.nn.ModuleDict": _module_dict,
     "dataclasses.field": made_field,
     "dataclasses.replace": _replaced,
     "pydantic.Field": made_field,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
-from investigator.code import classes, enums
+from investigator.code import classes, enums, externals
 from investigator.code.dataclass_fields import as_tuple
 from investigator.code.equality import equal, identical, is_plain
 from investigator.code.frames import Frame
@@ -401,6 +401,8 @@ def subscript(interp: Interpreter, frame: Frame, node: Node, owner: Value, key: 
             return interp.invoke(frame, node, method, (owner, key), {})
         if classes.surely_lacks(interp, owner.cls, "__getitem__"):
             raise interp.fail("TypeError", f"{owner.cls.name} object is not subscriptable", frame, node)
+    if owner in externals.LITERAL and find_unknown(key) is None:
+        return externals.literal_type(key)
     if owner == External("os.environ") and isinstance(key, str):
         if key in interp.environment:
             return interp.environment[key]

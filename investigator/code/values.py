@@ -146,6 +146,8 @@ class Instance:
     ``complete``: an attribute that is not there does not exist. Otherwise it is unknown.
     ``defaults``: its real class, which is not in the tree, may hold a default for an attribute that
     is not there: what is asked for outright is unknown, since released code that asks so runs.
+    ``never``: tells of a class of the tree that the object's real class, which is not known, is surely
+    not below it; None where nothing of the kind is known.
     ``made_by``: evaluates an attribute on demand (see ``lazy``); None where there is none.
     ``label``: set on objects whose attribute reads are traced, e.g. ``draft config``.
     ``advice``: how the rest of an object that is known only in part can be had.
@@ -159,6 +161,7 @@ class Instance:
     place: Place | None = None
     defaults: bool = False
     advice: str | None = None
+    never: Callable[[ClassValue], bool] | None = None
 
     def __repr__(self) -> str:
         return f"<{self.label or (self.cls.name if self.cls else 'object')}>"
