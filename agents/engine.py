@@ -13,7 +13,7 @@ from investigator.agents.quoting import answer_of
 from investigator.case import EngineSpec
 from investigator.checkpoint import Checkpoint
 from investigator.code.program import ParsedFiles, Program
-from investigator.contracts.registry import CONTRACTS
+from investigator.contracts.registry import BY_ID, CONTRACTS
 from investigator.engines.interface import Engine, RunnerChoice, Told
 from investigator.engines.registry import EngineKnown, known, reading_code_of
 from investigator.engines.remembered import Memory, Records, as_choice, as_told
@@ -86,7 +86,7 @@ class EngineAgent:
             not_checked=tuple(
                 NotChecked(what=f"{a.contract}{_on(a.runner)} in {tree.source.name}", why=a.outcome.reason)
                 for a in answers
-                if isinstance(a.outcome, NotKnown)
+                if isinstance(a.outcome, NotKnown) and _needed(a.contract, checkpoint)
             )
             + tuple(
                 NotChecked(
@@ -97,6 +97,12 @@ class EngineAgent:
             )
             + tuple(_unread(self._engine, tree, context.case.environment)),
         )
+
+
+def _needed(contract: str, checkpoint: Checkpoint) -> bool:
+    """Whether a checkpoint needs a promise at all: what it does not need may stay unknown."""
+    known = BY_ID.get(contract)
+    return known is None or known.applies(checkpoint) is None
 
 
 class EngineDesk:

@@ -10,7 +10,7 @@ import anyio
 from investigator.agents.interface import AgentContext, AgentResult
 from investigator.agents.quoting import answer_of, not_live
 from investigator.case import RepoSpec
-from investigator.checkpoint import Checkpoint
+from investigator.checkpoint import MTP_OWN, Checkpoint
 from investigator.checkpoints import key_lines, read_checkpoint, target_layers
 from investigator.code.program import Program
 from investigator.errors import InvestigateError, UsageError
@@ -61,7 +61,11 @@ class HubAgent:
         its part unknown.
         """
         draft = await self._fetch(context, context.case.draft, DRAFT)
-        spec = context.case.target or (RepoSpec(id=draft.target) if draft.target else None)
+        method = context.case.method
+        own_target = read_checkpoint(draft.config, method=method).layout == MTP_OWN
+        named = RepoSpec(id=draft.target) if draft.target else None
+        # A model that drafts for itself is its own target, whatever model its card says it was made of.
+        spec = context.case.target or (context.case.draft if own_target else named)
         target, missing = None, None
         if spec is None:
             missing = "neither the drafter's card nor its snapshot names the target: give it with --target"
@@ -72,7 +76,7 @@ class HubAgent:
                 raise
             except InvestigateError as error:
                 missing = f"the target's config ({spec}): {error}"
-        own = read_checkpoint(draft.config, target.config if target else None)
+        own = read_checkpoint(draft.config, target.config if target else None, method=method)
         checkpoint = replace(own, block_size=context.case.block_size or own.block_size)
         context.checkpoint.keep(checkpoint)
 

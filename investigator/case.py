@@ -127,7 +127,11 @@ class RepoSpec:
 
 @dataclass(frozen=True)
 class Case:
-    """One investigation. ``target`` None means: the one the drafter's snapshot or card names."""
+    """One investigation. ``target`` None means: the one the drafter's snapshot or card names.
+
+    ``method``: the speculative method, where its user names it: ``mtp`` takes the model that
+    ``draft`` names for a drafter of its own. None: what the drafter's config says.
+    """
 
     engine: EngineSpec
     draft: RepoSpec
@@ -135,6 +139,7 @@ class Case:
     references: tuple[str, ...] = DEFAULT_REFERENCES
     pull_requests: tuple[str, ...] = DEFAULT_PULL_REQUESTS
     block_size: int | None = None
+    method: str | None = None
     environment: dict[str, str] = field(default_factory=dict)
     """Engine environment variables that the deployment sets (``VLLM_USE_V2_MODEL_RUNNER``)."""
     flags: dict[str, str] = field(default_factory=dict)

@@ -5,6 +5,15 @@ from dataclasses import dataclass
 
 from investigator.model import Json
 
+MTP_METHOD = "mtp"
+MTP_OWN, MTP_SEPARATE, MTP_ASSISTANT = "mtp-own", "mtp", "assistant"
+"""The layouts of MTP drafters: layers of the target's own checkpoint, such layers by themselves, and a
+small model that runs beside its target."""
+MTP_COUNTS = ("num_nextn_predict_layers", "mtp_num_hidden_layers", "num_mtp_modules", "num_mtp_layers")
+"""Keys that say how many MTP layers a checkpoint has, as the families call them."""
+MTP_HOLDERS = ("text_config", "mtp_config")
+"""Nested objects that may hold keys about MTP instead of the top level."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class ModelConfig:
@@ -29,9 +38,14 @@ class ModelConfig:
     @property
     def rope_theta(self) -> Json:
         """The base of the rotary angles, in either layout; None where the config gives none."""
-        nested = self.normalised.get("rope_parameters")
-        found = nested.get("rope_theta") if isinstance(nested, Mapping) else None
-        return found if found is not None else self.normalised.get("rope_theta")
+        text = self.normalised.get("text_config")
+        for values in (self.normalised, text if isinstance(text, Mapping) else {}):
+            nested = values.get("rope_parameters")
+            found = nested.get("rope_theta") if isinstance(nested, Mapping) else None
+            found = found if found is not None else values.get("rope_theta")
+            if found is not None:
+                return found
+        return None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +53,8 @@ class Checkpoint:
     """A drafter and the target it was trained for.
 
     ``method``: ``dflash``, ``eagle3``, ... as vLLM's ``--speculative-config`` names it.
-    ``layout``: ``z-lab``, ``speculators``, ``mimo``, ...: which keys hold what.
+    ``layout``: ``z-lab``, ``speculators``, ``mimo``, ...: which keys hold what; ``mtp-own``: the
+    target's own checkpoint is the drafter's, too.
     ``target_layer_ids``: ids as *decoder layers counted from 0* (``k`` = output of decoder
     layer ``k``), whatever convention the file uses; None when the file names none.
     ``layer_types`` / ``windows``: one entry per draft layer; a window is in tokens, None
@@ -57,6 +72,25 @@ class Checkpoint:
     windows: tuple[int | None, ...] | None
     block_size: int | None
     mask_token_id: int | None
+
+    @property
+    def draft_tokens(self) -> int | None:
+        """Draft tokens a step: the block without its anchor; of an MTP drafter whose user names no
+        number, one for each of its layers. None where nothing says."""
+        if self.block_size is not None:
+            return self.block_size - 1
+        if self.method != MTP_METHOD:
+            return None
+        return 1 if self.layout == MTP_ASSISTANT else self.num_draft_layers
+
+    @property
+    def counts_mtp_layers(self) -> bool:
+        """Whether the config says how many MTP layers the checkpoint has; an assistant's always does."""
+        if self.layout == MTP_ASSISTANT:
+            return True
+        raw = self.draft.raw
+        holders = (raw, *(raw.get(name) for name in MTP_HOLDERS))
+        return any(h.get(key) is not None for h in holders if isinstance(h, Mapping) for key in MTP_COUNTS)
 
     @property
     def mixed_attention(self) -> bool:

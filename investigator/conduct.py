@@ -160,6 +160,7 @@ def _record(case: Case, gathered: Gathered) -> CaseRecord:
         pull_requests=case.pull_requests,
         environment=case.environment,
         flags=case.flags,
+        method=checkpoint.method if checkpoint is not None else case.method,
     )
 
 

@@ -6,7 +6,7 @@ Agents, contracts and engines ask for the description; none of them knows a meth
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from investigator.checkpoint import Checkpoint
+from investigator.checkpoint import MTP_COUNTS, MTP_METHOD, Checkpoint
 from investigator.model import Json
 
 
@@ -17,6 +17,7 @@ class Method:
     ``id_keys``: dotted keys that may hold the ids of target layers, the one that counts first.
     ``boundary``: ids count the layers a stream has been through (``n`` = after ``n`` layers);
     otherwise they name decoder layers from 0 (``k`` = the output of layer ``k``).
+    ``reads_next``: its K/V at a position is made of the next token, too.
     ``one_pass``: a block is drafted in one pass. ``reference``: whether training code can be
     asked; else the checkpoint's own config is the only promise.
     """
@@ -25,6 +26,7 @@ class Method:
     id_keys: tuple[str, ...]
     boundary: bool = False
     one_pass: bool = False
+    reads_next: bool = False
     reference: bool = True
     keys: tuple[str, ...] = ()
     """Keys that decide how the drafter runs: an engine that does not read one that is set runs
@@ -44,6 +46,7 @@ EAGLE3 = Method(
     name="eagle3",
     id_keys=("eagle_config.eagle_aux_hidden_state_layer_ids", "eagle_aux_hidden_state_layer_ids"),
     boundary=True,
+    reads_next=True,
     reference=False,
     keys=(
         "eagle_aux_hidden_state_layer_ids",
@@ -55,6 +58,15 @@ EAGLE3 = Method(
         "target_hidden_size",
     ),
 )
+MTP = Method(
+    name=MTP_METHOD,
+    id_keys=(),
+    reads_next=True,
+    reference=False,
+    keys=(*MTP_COUNTS, "mtp_use_dedicated_embeddings"),
+)
+TAKES_LAST = "an MTP drafter takes its target's last hidden state and names no layers"
+"""Why a promise about tapped layers is none of such a drafter's."""
 
 
 def _at(values: Mapping[str, Json], dotted: str) -> Json:
@@ -71,8 +83,8 @@ METHODS: Mapping[str, Method] = {
         DFLASH,
         EAGLE3,
         replace(DFLASH, name="dspark"),
-        Method(name="eagle", id_keys=(), reference=False),
-        Method(name="mtp", id_keys=(), reference=False),
+        Method(name="eagle", id_keys=(), reads_next=True, reference=False),
+        MTP,
     )
 }
 SECTIONS = ("dflash_config", "eagle_config")

@@ -300,6 +300,8 @@ class CaseRecord:
     """Engine environment variables that the findings hold for."""
     flags: Mapping[str, str] = field(default_factory=dict)
     """Server flags that the findings hold for; a switch has the value ""."""
+    method: str | None = None
+    """The speculative method; None when the drafter's config could not be read."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from urllib.parse import quote
 
 from investigator.model import (
+    CaseRecord,
     Evidence,
     Finding,
     Investigation,
@@ -93,6 +94,11 @@ def failure_mode(finding: Finding, investigation: Investigation) -> str | None:
     if any(item.what == f"{finding.contract}: the references differ" for item in investigation.not_checked):
         return "reference divergence"
     return "configuration mismatch" if finding.contract in OF_CONFIGURATION else "implementation fault"
+
+
+def own_method(case: CaseRecord) -> str:
+    """What follows a drafter's name where that may be a whole model's, too; empty elsewhere."""
+    return " (its MTP layers)" if case.method == "mtp" else ""
 
 
 def headline(investigation: Investigation) -> str:

@@ -9,6 +9,7 @@ dflash2        architecture ``DFlash2DraftModel``           the same
 mimo           ``dflash_config.use_swa`` or its window      the same
 speculators    ``speculators_model_type``                   ``aux_hidden_state_layer_ids`` − 1
 eagle3         ``eagle_config`` or an EAGLE-3 architecture  ``eagle_aux_...`` − 1
+mtp, ...       :mod:`investigator.checkpoints.mtp`          none: the target's last hidden state
 ============== ============================================ ==================================
 
 Two conventions number the same layers. z-lab's ``k`` means the output of decoder layer
@@ -18,7 +19,8 @@ decoder layer ``n − 1``; its 0 is the embedding output and is kept as ``-1``.
 
 from collections.abc import Mapping
 
-from investigator.checkpoint import Checkpoint, ModelConfig
+from investigator.checkpoint import MTP_METHOD, MTP_OWN, Checkpoint, ModelConfig
+from investigator.checkpoints import mtp
 from investigator.checkpoints.fields import MAX_LAYERS, Fields
 from investigator.checkpoints.normalise import FULL, SLIDING, normalise
 from investigator.errors import UsageError
@@ -64,14 +66,26 @@ def model_config(
     )
 
 
-def read_checkpoint(draft: ModelConfig, target: ModelConfig | None = None) -> Checkpoint:
+def read_checkpoint(
+    draft: ModelConfig, target: ModelConfig | None = None, *, method: str | None = None
+) -> Checkpoint:
     """What this drafter asks of its target and of the engine.
 
-    Raises UsageError for a config that is none of the known layouts or that contradicts
-    itself, LimitError for numbers no real model has.
+    ``method``: as its user names it, None for what the config itself says. ``mtp`` takes any model
+    for a drafter of its own; of a drafter's config it must be the config's.
+
+    Raises UsageError for a config that is none of the known layouts, is of another method or
+    contradicts itself, LimitError for numbers no real model has.
     """
     fields = Fields(draft.normalised, f"config.json of {draft.repo}")
-    layout, method = _layout(fields)
+    layout, found = _layout(fields, method)
+    if method not in (None, found):
+        raise UsageError(
+            f"{fields.name} is the config of a drafter of method {found}, not {method}",
+            "leave --method out, or name another drafter with --draft",
+        )
+    if found == MTP_METHOD and layout != "speculators":
+        return mtp.read_mtp(layout, draft, target, target_layers(target))
     body = fields.section("transformer_layer_config") if layout == "speculators" else fields
     dflash = fields.section("dflash_config")
 
@@ -84,7 +98,7 @@ def read_checkpoint(draft: ModelConfig, target: ModelConfig | None = None) -> Ch
 
     layer_types = _layer_types(body, dflash, num_draft_layers)
     return Checkpoint(
-        method=method,
+        method=found,
         layout=layout,
         draft=draft,
         target=target,
@@ -108,8 +122,8 @@ def target_layers(target: ModelConfig | None) -> int | None:
     return holder.integer("num_hidden_layers", least=1, most=MAX_LAYERS)
 
 
-def _layout(fields: Fields) -> tuple[str, str]:
-    """Which layout this is, and the method an engine is told."""
+def _layout(fields: Fields, asked: str | None) -> tuple[str, str]:
+    """Which layout this is, and the method an engine is told; ``asked``: the one its user names."""
     kind = fields.values.get("speculators_model_type")
     if isinstance(kind, str):
         return "speculators", "dflash" if kind == "dflash2" else kind
@@ -123,11 +137,20 @@ def _layout(fields: Fields) -> tuple[str, str]:
         return ("z-lab-nested" if "block_size" in dflash else "z-lab"), "dflash"
     if "eagle_config" in fields or _EAGLE_IDS in fields or any("Eagle3" in name for name in architectures):
         return "eagle3", "eagle3"
+    if (separate := mtp.separate_layout(fields)) is not None:
+        return separate, MTP_METHOD
+    if asked == MTP_METHOD:
+        return MTP_OWN, MTP_METHOD
     named = ", ".join(name[:60] for name in architectures[:3]) or "none named"
+    advice = (
+        "it looks for dflash_config, speculators_model_type, an EAGLE-3 head or an MTP architecture; "
+        "if this is the target model, name it with --target"
+    )
+    if layers := mtp.own_layers(fields):
+        what = "an MTP layer" if layers == 1 else f"{layers} MTP layers"
+        advice += f"; it carries {what} of its own: to investigate those, add --method {MTP_METHOD}"
     raise UsageError(
-        f"{fields.name} is not a drafter's config this program knows (architectures: {named})",
-        "it looks for dflash_config, speculators_model_type or an EAGLE-3 head; "
-        "if this is the target model, name it with --target",
+        f"{fields.name} is not a drafter's config this program knows (architectures: {named})", advice
     )
 
 

@@ -5,7 +5,14 @@ from pathlib import Path
 import click
 
 from investigator.case import DEFAULT_DRAFT, DEFAULT_REFERENCES, Case, EngineSpec, RepoSpec
-from investigator.commands.options import assignment, consoles, server_flag, settings_options
+from investigator.commands.options import (
+    assignment,
+    consoles,
+    drafter,
+    method_option,
+    server_flag,
+    settings_options,
+)
 from investigator.commands.output import require_writable, write_whole
 from investigator.commands.parameters import UserPath
 from investigator.errors import ExitCode
@@ -20,6 +27,7 @@ from investigator.settings import Settings
     "--draft", default=DEFAULT_DRAFT, show_default=True, metavar="REPO", help="The drafter, as for run."
 )
 @click.option("--target", metavar="REPO", help="The target model.  [default: the one the drafter names]")
+@method_option
 @click.option("--reference", "references", multiple=True, default=DEFAULT_REFERENCES, help="As for run.")
 @click.option(
     "--env", "environment", multiple=True, metavar="NAME=VALUE", help="As for run, for both engines."
@@ -49,6 +57,7 @@ def command(
     engine_b: str,
     draft: str,
     target: str | None,
+    method: str | None,
     references: tuple[str, ...],
     environment: tuple[str, ...],
     flags: tuple[str, ...],
@@ -72,8 +81,9 @@ def command(
     cases = [
         Case(
             engine=EngineSpec.parse(engine),
-            draft=RepoSpec.parse(draft),
+            draft=drafter(draft, target, method),
             target=RepoSpec.parse(target) if target else None,
+            method=method,
             references=references,
             pull_requests=(),
             environment=given,

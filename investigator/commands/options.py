@@ -20,6 +20,7 @@ from investigator.case import (
 )
 from investigator.commands.parameters import UserPath
 from investigator.errors import UsageError
+from investigator.methods import METHODS, MTP
 from investigator.settings import Settings, Verbosity
 
 if TYPE_CHECKING:
@@ -53,6 +54,14 @@ _SETTINGS = (
     *_TALK,
 )
 
+method_option = click.option(
+    "--method",
+    type=click.Choice(list(METHODS)),
+    help="The speculative method, where the drafter's config does not say it: mtp takes the model's own MTP"
+    " layers for the drafter, and --draft may be left out.",
+)
+"""Every command that names a drafter has it."""
+
 _CASE = (
     click.option(
         "--engine",
@@ -73,6 +82,7 @@ _CASE = (
         metavar="REPO",
         help="The target model.  [default: the one the drafter names]",
     ),
+    method_option,
     click.option(
         "--reference",
         "references",
@@ -159,6 +169,7 @@ def case_options(command: F) -> F:
         engine: str,
         draft: str,
         target: str | None,
+        method: str | None,
         references: tuple[str, ...],
         pull_requests: tuple[str, ...],
         block_size: int | None,
@@ -168,10 +179,12 @@ def case_options(command: F) -> F:
     ) -> Any:
         case = Case(
             engine=EngineSpec.parse(engine),
-            draft=RepoSpec.parse(draft),
+            draft=drafter(draft, target, method),
             target=RepoSpec.parse(target) if target else None,
-            references=references or DEFAULT_REFERENCES,
-            pull_requests=pull_requests or DEFAULT_PULL_REQUESTS,
+            method=method,
+            # What is looked at by default is about drafters of whole blocks.
+            references=references or (() if method == MTP.name else DEFAULT_REFERENCES),
+            pull_requests=pull_requests or (() if method == MTP.name else DEFAULT_PULL_REQUESTS),
             block_size=block_size,
             environment=dict(assignment(text) for text in environment),
             flags=dict(server_flag(text) for text in flags),
@@ -179,6 +192,19 @@ def case_options(command: F) -> F:
         return command(case=case, **rest)
 
     return _decorated(with_case, _CASE)  # type: ignore[return-value]
+
+
+def drafter(draft: str, target: str | None, method: str | None) -> RepoSpec:
+    """The drafter that the running command's options name: for ``--method mtp`` without ``--draft`` the
+    target itself. Raises UsageError."""
+    if method == MTP.name and "draft" not in given_options():
+        if target is None:
+            raise UsageError(
+                "--method mtp names no model",
+                "name the model that drafts for itself, with --draft",
+            )
+        return RepoSpec.parse(target)
+    return RepoSpec.parse(draft)
 
 
 def given_options() -> frozenset[str]:

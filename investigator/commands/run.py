@@ -143,6 +143,7 @@ def repeated(case: Case, symptom: str | None = None, *, upstream: bool = False) 
     """The command line that investigates the same case again."""
     words = ["investigate", "run", "--engine", str(case.engine), "--draft", str(case.draft)]
     words += ["--target", str(case.target)] if case.target else []
+    words += ["--method", case.method] if case.method else []
     for option, values, default in (
         ("--reference", case.references, DEFAULT_REFERENCES),
         ("--pull-request", case.pull_requests, DEFAULT_PULL_REQUESTS),

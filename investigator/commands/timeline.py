@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from investigator.case import DEFAULT_DRAFT, DEFAULT_REFERENCES, Case, EngineKind, EngineSpec, RepoSpec
-from investigator.commands.options import consoles, settings_options
+from investigator.case import DEFAULT_DRAFT, DEFAULT_REFERENCES, Case, EngineKind, EngineSpec
+from investigator.commands.options import consoles, drafter, method_option, settings_options
 from investigator.commands.output import require_writable, write_whole
 from investigator.commands.parameters import UserPath
 from investigator.errors import ExitCode
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     metavar="REPO",
     help="The drafter, as for run; several times for several timelines.",
 )
+@method_option
 @click.option("--reference", "references", multiple=True, default=DEFAULT_REFERENCES, help="As for run.")
 @click.option(
     "--format",
@@ -57,6 +58,7 @@ def command(
     first: str | None,
     last: str | None,
     drafts: tuple[str, ...],
+    method: str | None,
     references: tuple[str, ...],
     format_: str,
     out: Path | None,
@@ -73,7 +75,7 @@ def command(
     data, talk = consoles(settings)
     first = first or known(engine).first
     bounds(first, last)
-    named = {draft: RepoSpec.parse(draft) for draft in drafts}
+    named = {draft: drafter(draft, None, method) for draft in drafts}
     if out is not None:
         require_writable(out)
     workspace = Workspace.open(cache_dir=settings.cache_dir, offline=settings.offline)
@@ -84,6 +86,7 @@ def command(
             case = Case(
                 engine=EngineSpec(EngineKind.RELEASE, releases[0].version, engine),
                 draft=repo,
+                method=method,
                 references=references,
                 pull_requests=(),
             )

@@ -6,9 +6,9 @@ is read but whose value reaches no use does not count as read.
 
 from collections.abc import Mapping
 
-from investigator.checkpoint import Checkpoint
+from investigator.checkpoint import MTP_HOLDERS, Checkpoint
 from investigator.contracts.contract import Contract, Judgement, Sides
-from investigator.methods import SECTIONS, described
+from investigator.methods import MTP, SECTIONS, described
 from investigator.model import Json, Known, Outcome, Verdict
 
 WINDOW_KEYS = frozenset({"layer_types", "sliding_window"})
@@ -27,17 +27,32 @@ def _ask(checkpoint: Checkpoint) -> tuple[Outcome, tuple[str, ...]]:
 
 def set_keys(checkpoint: Checkpoint) -> set[str]:
     """Keys of the draft config with a value, those of its method's sections by their own names."""
+    return {key for part in _parts(checkpoint) for key, value in part.items() if value is not None}
+
+
+def _parts(checkpoint: Checkpoint) -> list[Mapping[str, Json]]:
+    """The draft config, and the objects in it that hold keys of its method."""
     raw = checkpoint.draft.raw
-    sections = [part for name in SECTIONS if isinstance(part := raw.get(name), Mapping)]
-    return {key for part in (raw, *sections) for key, value in part.items() if value is not None}
+    names = MTP_HOLDERS if checkpoint.method == MTP.name else SECTIONS
+    return [raw, *(part for name in names if isinstance(part := raw.get(name), Mapping))]
 
 
 def _convention(checkpoint: Checkpoint) -> Json:
-    """The keys of the method's own that this checkpoint sets, to something that matters."""
-    raw = checkpoint.draft.raw
-    sections = [part for name in SECTIONS if isinstance(part := raw.get(name), Mapping)]
-    values = {key: value for part in (raw, *sections) for key, value in part.items()}
-    return [key for key in described(checkpoint).keys if values.get(key) not in (None, False)]
+    """The keys of the method's own that this checkpoint sets, to something that matters: to one MTP
+    layer, which is what every engine takes, is not."""
+    values = {key: value for part in _parts(checkpoint) for key, value in part.items()}
+    idle = (None, False, 0, 1) if checkpoint.method == MTP.name else (None, False)
+    return [
+        key
+        for key in described(checkpoint).keys
+        if not any(values.get(key) is value or values.get(key) == value for value in idle)
+    ]
+
+
+def _applies(checkpoint: Checkpoint) -> str | None:
+    if checkpoint.method == MTP.name and not _convention(checkpoint):
+        return "its config sets nothing about MTP beyond one layer"
+    return None
 
 
 def _compare(reference: Json, engine: Json, sides: Sides) -> Judgement:
@@ -71,5 +86,6 @@ CONTRACT = Contract(
     consequence="what the authors set has no effect: the drafter runs under other conditions than its own",
     ask_checkpoint=_ask,
     compare=_compare,
+    applies=_applies,
     convention=_convention,
 )

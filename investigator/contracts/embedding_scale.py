@@ -17,10 +17,12 @@ MONOTONE = ("output_multiplier", "final_logit_softcapping")
 
 def _set(checkpoint: Checkpoint) -> list[str]:
     raw = checkpoint.draft.raw
-    nested = raw.get("dflash_config")
-    inner = nested if isinstance(nested, Mapping) else {}
-    neutral = (None, 1, 1.0)
-    return [key for key in KEYS if inner.get(key, raw.get(key)) not in neutral]
+    nested = (raw.get(name) for name in ("text_config", "dflash_config"))
+    values = {
+        **raw,
+        **{key: value for part in nested if isinstance(part, Mapping) for key, value in part.items()},
+    }
+    return [key for key in KEYS if values.get(key) not in (None, 1, 1.0)]
 
 
 def _ask(checkpoint: Checkpoint) -> tuple[Outcome, tuple[str, ...]]:

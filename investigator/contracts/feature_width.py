@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from investigator.checkpoint import Checkpoint
 from investigator.contracts.contract import Contract, Judgement, Sides
+from investigator.methods import MTP
 from investigator.model import Json, Known, NotKnown, Outcome, Verdict
 
 
@@ -22,6 +23,12 @@ def _ask(checkpoint: Checkpoint) -> tuple[Outcome, tuple[str, ...]]:
         return NotKnown("the number of tapped layers or the target's hidden size is not known"), ()
     keys = ("dflash_config.target_layer_ids", "aux_hidden_state_layer_ids", "target:text_config.hidden_size")
     return Known(len(checkpoint.target_layer_ids) * hidden), (*keys, "target:hidden_size")
+
+
+def _applies(checkpoint: Checkpoint) -> str | None:
+    if checkpoint.method == MTP.name:
+        return "an MTP drafter projects one hidden state of its target, and no concatenation of several"
+    return None
 
 
 def _hidden_size(checkpoint: Checkpoint) -> int | None:
@@ -49,5 +56,6 @@ CONTRACT = Contract(
     consequence="the engine stops at the first draft with a shape error, or projects the wrong numbers",
     ask_checkpoint=_ask,
     compare=_compare,
+    applies=_applies,
     needs_reference=False,
 )

@@ -5,33 +5,47 @@ that keeps its own head where the checkpoint brings none keeps weights that nobo
 First seen: vLLM 0.24.0, model runner V2.
 """
 
-from investigator.checkpoint import Checkpoint
+from investigator.checkpoint import MTP_OWN, Checkpoint
 from investigator.contracts.contract import Contract, Judgement, Sides
+from investigator.methods import MTP
 from investigator.model import Json, Known, NotKnown, Outcome, Verdict
 
-HEAD = "lm_head"
+HEADS = ("lm_head", "shared_head.head")
 
 
 def _ask(checkpoint: Checkpoint) -> tuple[Outcome, tuple[str, ...]]:
     """Whose head this checkpoint needs, by the names of its weights."""
+    if (whose := _convention(checkpoint)) is not None:
+        return Known(whose), ()
     if checkpoint.draft.tensors is None:
         return NotKnown("the names of the checkpoint's weights were not read"), ()
     return Known("draft" if _brings_one(checkpoint) else "target"), ()
 
 
 def _brings_one(checkpoint: Checkpoint) -> bool:
-    return any(HEAD in name for name in checkpoint.draft.tensors or ())
+    return any(head in name for name in checkpoint.draft.tensors or () for head in HEADS)
+
+
+def _convention(checkpoint: Checkpoint) -> Json:
+    """Whose head a method's drafters have, whatever weights they bring: an MTP layer its target's."""
+    own = checkpoint.method == MTP.name and checkpoint.layout == MTP_OWN
+    return "target" if own else None
 
 
 def _applies(checkpoint: Checkpoint) -> str | None:
+    if checkpoint.layout == MTP_OWN:
+        return None  # a head among its weights is the target's
     return "the checkpoint brings an output head of its own" if _brings_one(checkpoint) else None
 
 
-def _compare(reference: Json, engine: Json, sides: Sides) -> Judgement:  # noqa: ARG001
+def _compare(reference: Json, engine: Json, sides: Sides) -> Judgement:
     promised = f"the draft's logits come from the {reference}'s head"
     happens = f"the draft model computes its logits with the {engine}'s head"
     if reference == engine:
         return Judgement(verdict=Verdict.HONOURED, why=happens, promised=promised, happens=happens)
+    if sides.facts is not None and _convention(sides.facts) is not None:
+        why = f"{happens}: a copy in the target's own checkpoint may be loaded into it"
+        return Judgement(verdict=Verdict.UNKNOWN, why=why)
     why = f"{happens}, which no weights were loaded into" if engine == "draft" else happens
     return Judgement(verdict=Verdict.BROKEN, why=why, promised=promised, happens=happens)
 
@@ -43,4 +57,5 @@ CONTRACT = Contract(
     ask_checkpoint=_ask,
     compare=_compare,
     applies=_applies,
+    convention=_convention,
 )

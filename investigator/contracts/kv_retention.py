@@ -9,7 +9,7 @@ First seen: vLLM pull request 50169.
 
 from collections.abc import Sequence
 
-from investigator.checkpoint import Checkpoint
+from investigator.checkpoint import MTP_ASSISTANT, Checkpoint
 from investigator.contracts.contract import Contract, Judgement, Sides
 from investigator.model import Json, Known, NotKnown, Outcome, Verdict
 
@@ -21,6 +21,8 @@ def behind(windows: Sequence[int | None]) -> list[Json]:
 
 def _ask(checkpoint: Checkpoint) -> tuple[Outcome, tuple[str, ...]]:
     """How far back this checkpoint's layers see."""
+    if checkpoint.layout == MTP_ASSISTANT:
+        return NotKnown("an assistant may read its target's K/V instead of keeping its own"), ()
     if checkpoint.windows is None:
         return NotKnown("the checkpoint does not say how its layers attend"), ()
     return Known(behind(checkpoint.windows)), ("layer_types", "sliding_window")

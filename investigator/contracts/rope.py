@@ -3,14 +3,17 @@
 Common terms: ``{"layout": "halves" | "pairs", "theta": base}``: which dimensions are turned
 against each other, and the base of the angles (None where a config, as read, holds none). The
 engine's answer also says whose layout it is, ``"from": "draft" | "target"``; its layout is
-None where it is the target's and that is not known.
+None where it is the target's and that is not known. An MTP drafter is a layer of its target, and
+promises the layout that the target has: ``"layout": "target"``; of one the engine's answer says
+which that is, ``"target": "halves" | "pairs" | None``.
 First seen: vLLM 0.28.0.
 """
 
 from collections.abc import Mapping
 
-from investigator.checkpoint import Checkpoint
+from investigator.checkpoint import MTP_ASSISTANT, Checkpoint
 from investigator.contracts.contract import Contract, Judgement, Sides
+from investigator.methods import MTP
 from investigator.model import Json, Known, NotKnown, Outcome, Verdict
 
 
@@ -22,28 +25,41 @@ def _ask(checkpoint: Checkpoint) -> tuple[Outcome, tuple[str, ...]]:
     return Known({"theta": base}), ("rope_theta", "rope_parameters.rope_theta")
 
 
+def _convention(checkpoint: Checkpoint) -> Json:
+    """How a layer of the target rotates; None for any drafter that is none."""
+    if checkpoint.method != MTP.name or checkpoint.layout == MTP_ASSISTANT:
+        return None
+    return {"layout": "target", "theta": checkpoint.draft.rope_theta}
+
+
 def _compare(reference: Json, engine: Json, sides: Sides) -> Judgement:  # noqa: ARG001
     assert isinstance(reference, Mapping)
     assert isinstance(engine, Mapping)
+    if reference["layout"] == "target":
+        theirs = engine.get("target")
+        if theirs is None and engine["theta"] in (None, reference["theta"]):
+            why = "whether the target rotates in halves or in pairs is not known"
+            return Judgement(verdict=Verdict.UNKNOWN, why=why)
+        reference = {**reference, "layout": theirs or engine["layout"]}
     promised = f"{_described(reference)}, by the draft's own config"
     layout, theta = engine["layout"], engine["theta"]
-    theirs = engine["from"] == "target"
+    overwritten = engine["from"] == "target"
     if layout is None:
         why = (
             "the draft's layout is overwritten with the target's, which is right only beside a target that"
             f" rotates in {reference['layout']}"
         )
         return Judgement(verdict=Verdict.PARTIAL, why=why, promised=promised, happens=why)
-    happens = _described(engine) + (", the target's layout written over the draft's" if theirs else "")
+    happens = _described(engine) + (", the target's layout written over the draft's" if overwritten else "")
     wrong = []
     if layout != reference["layout"]:
         wrong.append(f"the draft layers rotate in {layout}, trained in {reference['layout']}")
     if None not in (theta, reference["theta"]) and theta != reference["theta"]:
         wrong.append(f"with base {theta} instead of {reference['theta']}")
     if wrong:
-        why = ", ".join(wrong) + (": the target's layout is written over the draft's" if theirs else "")
+        why = ", ".join(wrong) + (": the target's layout is written over the draft's" if overwritten else "")
         return Judgement(verdict=Verdict.BROKEN, why=why, promised=promised, happens=happens)
-    why = f"{happens}; here the two agree" if theirs else happens
+    why = f"{happens}; here the two agree" if overwritten else happens
     return Judgement(verdict=Verdict.HONOURED, why=why, promised=promised, happens=happens)
 
 
@@ -58,4 +74,5 @@ CONTRACT = Contract(
     consequence="near tokens look far: acceptance decays, the more the longer the context",
     ask_checkpoint=_ask,
     compare=_compare,
+    convention=_convention,
 )

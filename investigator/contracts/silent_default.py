@@ -2,6 +2,7 @@
 
 Common terms, for an engine: ``{"numbers": [...], "level": LEVEL}``: the layer numbers that it
 would use, and how loudly it says so (``none``, ``debug``, ``info``, ``warning``, ``error``).
+Of an MTP drafter whose config does not say how many layers it has: ``{"layers": n}``, how many are made.
 First seen: vLLM pull request 50170.
 """
 
@@ -9,6 +10,7 @@ from collections.abc import Mapping
 
 from investigator.checkpoint import Checkpoint
 from investigator.contracts.contract import Contract, Judgement, Sides
+from investigator.methods import MTP
 from investigator.model import Json, Known, Outcome, Verdict
 
 LOUD = ("warning", "error", "critical", "exception")
@@ -23,11 +25,19 @@ def _ask(checkpoint: Checkpoint) -> tuple[Outcome, tuple[str, ...]]:
 def _applies(checkpoint: Checkpoint) -> str | None:
     if checkpoint.target_layer_ids is not None:
         return "the checkpoint names its target layer ids, so nothing is guessed"
+    if checkpoint.method == MTP.name and checkpoint.counts_mtp_layers:
+        return "the checkpoint says how many MTP layers it has, so nothing is guessed"
     return None
 
 
 def _compare(wanted: Json, found: Json, sides: Sides) -> Judgement:  # noqa: ARG001
     assert isinstance(found, Mapping)
+    if "layers" in found:
+        layers = found["layers"]
+        made = "one MTP layer" if layers == 1 else f"{layers} MTP layers"
+        why = f"the engine makes {made}, which is right for a checkpoint with as many and no more"
+        promised = "the config says how many MTP layers the checkpoint has"
+        return Judgement(verdict=Verdict.PARTIAL, why=why, promised=promised, happens=why)
     level = str(found.get("level"))
     numbers = found.get("numbers")
     said = "without a word" if level == "none" else f"with no more than a line at level {level}"

@@ -29,7 +29,7 @@ def _compare(reference: Json, engine: Json, sides: Sides) -> Judgement:  # noqa:
 
 def _applies(checkpoint: Checkpoint) -> str | None:
     if checkpoint.target_layer_ids is None:
-        return "the checkpoint names no layers to capture"
+        return OFFSET.applies(checkpoint) or "the checkpoint names no layers to capture"
     return None
 
 

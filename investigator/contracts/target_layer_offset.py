@@ -8,7 +8,7 @@ First seen: vLLM pull request 40727.
 
 from investigator.checkpoint import Checkpoint
 from investigator.contracts.contract import Contract, Judgement, Sides
-from investigator.methods import described
+from investigator.methods import MTP, TAKES_LAST, described
 from investigator.model import Json, Known, NotKnown, Outcome, Verdict
 
 
@@ -18,6 +18,11 @@ def _ask(checkpoint: Checkpoint) -> tuple[Outcome, tuple[str, ...]]:
     if checkpoint.target_layer_ids is None:
         return NotKnown("the checkpoint names no target layer ids"), ()
     return Known(list(checkpoint.target_layer_ids)), keys
+
+
+def applies(checkpoint: Checkpoint) -> str | None:
+    """Why a checkpoint has no ids to keep; None where it has, or should have."""
+    return TAKES_LAST if checkpoint.method == MTP.name else None
 
 
 def wanted_indices(checkpoint: Checkpoint) -> list[Json] | None:
@@ -76,5 +81,6 @@ CONTRACT = Contract(
     " stays right, but fewer drafts are accepted (3 to 6 % alone on published pairs)",
     ask_checkpoint=_ask,
     compare=_compare,
+    applies=applies,
     convention=wanted_indices,
 )

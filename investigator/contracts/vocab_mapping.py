@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 from investigator.checkpoint import Checkpoint, ModelConfig
 from investigator.contracts.contract import Contract, Judgement, Sides
+from investigator.methods import MTP
 from investigator.model import Json, Known, NotKnown, Outcome, Verdict
 
 UNFILLED = (
@@ -30,6 +31,12 @@ def _ask(checkpoint: Checkpoint) -> tuple[Outcome, tuple[str, ...]]:
     if not isinstance(full, int):
         return NotKnown("the size of the target's vocabulary is not known"), ()
     return Known(isinstance(own, int) and own < full), ("draft_vocab_size", "vocab_size")
+
+
+def _applies(checkpoint: Checkpoint) -> str | None:
+    if checkpoint.method == MTP.name:
+        return "an MTP drafter's vocabulary is its target's"
+    return None
 
 
 def _size(model: ModelConfig | None) -> int | None:
@@ -57,5 +64,6 @@ CONTRACT = Contract(
     consequence="drafted ids name other tokens than the drafter meant: nothing is accepted",
     ask_checkpoint=_ask,
     compare=_compare,
+    applies=_applies,
     needs_reference=False,
 )

@@ -10,6 +10,7 @@ TEXT = "text_config"
 LAYERS = "num_hidden_layers"
 NO_TARGET = "give the target's config with --target owner/name or path:DIR"
 """What decides a question that wants the target's class or the number of its layers."""
+UPDATE = "update"
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,21 @@ class TextConfig(Symbol):
     def call(self, arguments: tuple[Value, ...], keywords: dict[str, Value]) -> Value:
         """That config."""
         return self.config
+
+
+@dataclass(frozen=True)
+class Update(Symbol):
+    """``config.update``: writes a mapping's keys over the config's own."""
+
+    config: Instance = field(compare=False)
+
+    def call(self, arguments: tuple[Value, ...], keywords: dict[str, Value]) -> Value:
+        """Nothing, once they are written."""
+        if len(arguments) != 1 or keywords or not isinstance(arguments[0], Mapping):
+            return NotImplemented
+        for key, value in arguments[0].items():
+            self.config.attributes[key] = traced(value, f"{self.config.label}.{key}")
+        return None
 
 
 def config_object(
@@ -46,6 +62,7 @@ def config_object(
         made.made_by = lambda name: ABSENT if name in without else NotImplemented
     text = attributes.get(TEXT)
     attributes.setdefault(TEXT_CONFIG, TextConfig(text if isinstance(text, Instance) else made))
+    attributes.setdefault(UPDATE, Update(made))
     return made
 
 

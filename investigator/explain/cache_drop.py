@@ -12,7 +12,8 @@ EXPLANATION = Explanation(
         "EAGLE's draft layer needs the hidden state before the first new token, so the engine recomputes "
         "the last matched block. DFlash writes the K/V of its whole context from captured states and "
         "needs no such step. The rule costs it one block a hit; on hybrid targets, where the smallest "
-        "reusable unit is large, all of it: 0 hits in a million queried tokens were reported."
+        "reusable unit is large, all of it: 0 hits in a million queried tokens were reported. The other way "
+        "round, an EAGLE or MTP drafter needs the rule, or block hashes that cover the next token."
     ),
     drawing="""\
 prompt            │ block │ block │ block │ block │ tail

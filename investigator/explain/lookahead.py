@@ -11,7 +11,9 @@ EXPLANATION = Explanation(
     matters=(
         "The drafter's pass writes K/V for its anchor and every mask token. A slot that was not reserved "
         "belongs to somebody else: at the end of a prefix-cache hit that is a block shared with other "
-        "requests. It is overwritten, and those requests go wrong slowly and far from the cause."
+        "requests. It is overwritten, and those requests go wrong slowly and far from the cause. An MTP "
+        "drafter runs once over the scheduled tokens and once more for each further draft token: it needs "
+        "one slot for each of those, num_speculative_tokens - 1."
     ),
     drawing="""\
 num_speculative_tokens = 3        queries of one draft:  a m m m   (4)

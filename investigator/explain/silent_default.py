@@ -20,6 +20,7 @@ guessed       2            18           33      (2, n // 2, n - 3)
     breaks=(
         "the helper that looks for ids returns the default list, with nothing logged (model runner V1) or "
         "with an info line only (V2), in vLLM 0.20 to 0.33",
+        "an MTP class takes one layer where the config does not say how many the checkpoint has",
         "the reference's own rule that spreads ids over the target has the right count and the wrong "
         "layers for 14 of 20 published checkpoints: a guess is no substitute for the config",
     ),

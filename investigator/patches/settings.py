@@ -14,6 +14,7 @@ from investigator.checkpoint import Checkpoint
 from investigator.code.program import Program
 from investigator.code.syntax import descendants, named, text
 from investigator.code.syntax import field as child
+from investigator.methods import described
 from investigator.model import Json, Remedy, RemedyKind, Runner, Verdict
 from investigator.patches.pen import Unfit
 from investigator.patches.repairs.fault import Fault
@@ -60,8 +61,10 @@ def serve_command(checkpoint: Checkpoint, settings: Sequence[Setting] = ()) -> s
     """
     environment = {key: value for setting in settings for key, value in setting.environment.items()}
     speculative: dict[str, Json] = {"method": checkpoint.method, "model": checkpoint.draft.repo}
-    if checkpoint.block_size is not None:
-        speculative["num_speculative_tokens"] = checkpoint.block_size - 1
+    if checkpoint.target is not None and checkpoint.target.repo == checkpoint.draft.repo:
+        del speculative["model"]  # a model that drafts for itself
+    if checkpoint.draft_tokens is not None:
+        speculative["num_speculative_tokens"] = checkpoint.draft_tokens
     for setting in settings:
         speculative |= setting.speculative
     flags = dict.fromkeys(flag for setting in settings for flag in setting.flags)
@@ -79,6 +82,8 @@ def settings_for(program: Program, faults: Sequence[Fault], verdicts: Verdicts) 
     """Settings that avoid these faults on this engine. ``verdicts``: what the questions answered."""
     found = [*_other_runner(program, faults, verdicts)]
     for fault in faults:
+        if fault.contract == "cache-drop" and described(fault.checkpoint).reads_next:
+            continue  # this drafter needs the drop
         if fault.contract == "cache-drop":
             found += _switch(program, fault)
         if fault.contract in ("cache-drop", "lookahead"):

@@ -2,6 +2,7 @@
 
 from typing import BinaryIO
 
+from investigator.checkpoint import MTP_METHOD
 from investigator.triage.bench import Bench
 from investigator.triage.command import Commands
 from investigator.triage.config_file import ConfigFiles
@@ -139,3 +140,11 @@ def settings_of(symptom: Symptom, prefix: str) -> tuple[Setting, ...]:
     """The last value of each setting whose name starts with ``prefix``, in order of first sight."""
     last = {s.name: s for s in symptom.settings if s.name.startswith(prefix)}
     return tuple(last.values())
+
+
+def drafts_with_mtp(symptom: Symptom) -> bool:
+    """Whether the deployment drafts with MTP layers: by the name of its method, or of an algorithm that
+    needs a head where none is given."""
+    said = (symptom.setting("method") or "").lower()
+    own = said == "eagle" and symptom.setting("engine") == "sglang" and symptom.setting("draft") is None
+    return said in (MTP_METHOD, "nextn") or said.endswith(f"_{MTP_METHOD}") or own

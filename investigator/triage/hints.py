@@ -4,8 +4,9 @@ import re
 from dataclasses import dataclass, field
 
 from investigator.case import EngineSpec, RepoSpec
+from investigator.checkpoint import MTP_METHOD
 from investigator.errors import UsageError
-from investigator.triage.collect import draft_tokens, settings_of, whole
+from investigator.triage.collect import draft_tokens, drafts_with_mtp, settings_of, whole
 from investigator.triage.symptom import Symptom
 
 _RELEASE = re.compile(r"\d+(?:\.\d+){1,3}(?:\.?(?:post|rc)\d+)?\Z")
@@ -16,14 +17,16 @@ class CaseHints:
     """A partial case; None where the input does not say.
 
     ``engine``, ``draft`` and ``target`` are spelled as ``--engine``, ``--draft`` and ``--target`` take
-    them. ``block_size`` is the deployment's: draft tokens + 1 (the anchor). ``environment`` holds
-    engine variables only, ``flags`` those flags of ``server`` (an engine's name) that answers follow.
-    ``notes`` say what was seen and could not be used.
+    them. ``method``: ``mtp`` where the model drafts with MTP layers, of its own unless ``draft`` names
+    others; any other method is for the drafter's config to say. ``block_size`` is the deployment's:
+    draft tokens + 1 (the anchor). ``environment`` holds engine variables only, ``flags`` those flags of
+    ``server`` (an engine's name) that answers follow. ``notes`` say what was seen and could not be used.
     """
 
     engine: str | None = None
     draft: str | None = None
     target: str | None = None
+    method: str | None = None
     draft_tokens: int | None = None
     block_size: int | None = None
     environment: dict[str, str] = field(default_factory=dict)
@@ -40,6 +43,7 @@ def case_hints(symptom: Symptom) -> CaseHints:
         engine=_engine(symptom, notes),
         draft=_repo(symptom, "draft", notes),
         target=_repo(symptom, "target", notes),
+        method=MTP_METHOD if drafts_with_mtp(symptom) else None,
         draft_tokens=tokens,
         block_size=whole(symptom.setting("block-size")) or (tokens + 1 if tokens else None),
         environment=_environment(symptom),

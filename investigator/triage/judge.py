@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from math import prod
 
-from investigator.triage.collect import draft_tokens, settings_of
+from investigator.triage.collect import draft_tokens, drafts_with_mtp, settings_of
 from investigator.triage.confounders import Confounder, find_confounders, interval
 from investigator.triage.distances import all_confounders, comparisons, distances, one_confounder
 from investigator.triage.figures import Figure, Figures, Range, for_pair, like_setting, published_range
@@ -52,6 +52,8 @@ def judge(symptom: Symptom, figures: Figures, *, block_size: int | None = None) 
     ``block_size``: the drafter's own block size, where the checkpoint is at hand; else it is
     taken from the drafter's name (``-b16``) or from the published runs of the pair.
     """
+    if drafts_with_mtp(symptom):
+        return _of_mtp(symptom)
     draft, target = symptom.setting("draft"), symptom.setting("target")
     tokens = draft_tokens(symptom) or len(symptom.per_position) or None
     pair = for_pair(figures, draft, target)
@@ -89,6 +91,32 @@ def judge(symptom: Symptom, figures: Figures, *, block_size: int | None = None) 
         distances=(distances(figures, expected, view.length, texts_covered=covered) if symptom.best else ()),
         suspects=suspects_for(symptom, shapes),
         confounders=confounders,
+    )
+
+
+def _of_mtp(symptom: Symptom) -> Triage:
+    """What can be said of MTP layers: every figure and shape known here is of drafters of whole blocks."""
+    tokens = draft_tokens(symptom) or len(symptom.per_position) or None
+    most = f" of at most {tokens + 1}" if tokens else ""
+    why = "no figures of MTP layers are known here"
+    seen = f"AL {symptom.best.length.value:.2f}{most}" if symptom.best else "The model drafts with MTP layers"
+    steps = ["look at what the engine does with them: investigate run --symptom, or --method mtp"]
+    if not settings_of(symptom, "version"):
+        steps.append("name the engine's version: what it does is read from that release")
+    return Triage(
+        answer=Answer.UNKNOWN,
+        headline=f"{seen}, and {why}.",
+        for_engine=(),
+        for_drafter=(),
+        next_steps=tuple(steps),
+        symptom=symptom,
+        interval=interval(symptom.best, symptom.per_position) if symptom.best else None,
+        expected=None,
+        shapes=(ShapeReading(shape=Shape.CANNOT_TELL, why=why),),
+        comparisons=(),
+        distances=(),
+        suspects=(),
+        confounders=(),
     )
 
 

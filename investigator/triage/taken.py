@@ -63,8 +63,18 @@ def taken(case: Case, hints: CaseHints, given: Set[str], *, limited: bool = Fals
     made = case
     if said("engine", str(case.engine), hints.engine):
         made = replace(made, engine=EngineSpec.parse(hints.engine or ""))
-    if said("draft", str(case.draft), hints.draft):
-        made = replace(made, draft=RepoSpec.parse(hints.draft or ""))
+    if said("method", str(case.method), hints.method):
+        made = replace(made, method=hints.method)
+        # What is looked at by default is about drafters of whole blocks.
+        made = replace(
+            made,
+            references=made.references if "references" in given else (),
+            pull_requests=made.pull_requests if "pull_requests" in given else (),
+        )
+    # A model that drafts for itself is named once, as the target.
+    draft = hints.draft or (hints.target if hints.method else None)
+    if said("draft", str(case.draft), draft):
+        made = replace(made, draft=RepoSpec.parse(draft or ""))
     if said("target", str(case.target), hints.target):
         made = replace(made, target=RepoSpec.parse(hints.target or ""))
     if limited and hints.block_size:

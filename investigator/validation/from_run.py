@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from investigator.checkpoint import MTP_METHOD
 from investigator.errors import UsageError
 from investigator.model import Json
 from investigator.validation.emit import Repair
@@ -40,6 +41,11 @@ def read_run(folder: Path) -> RunRecord:
             raise UsageError(f"{file} is larger than {MAX_INVESTIGATION_BYTES:,} bytes", "run again")
         document = json.loads(file.read_text(encoding="utf-8"))
         case, runner = document["case"], document["default_runner"]
+        if case.get("method") == MTP_METHOD:
+            raise UsageError(
+                f"{folder} is about MTP layers, and only drafters of whole blocks are measured here",
+                "compare the engine's own acceptance length with and without its settings",
+            )
         verdicts = {
             str(f["contract"]): str(f["verdict"])
             for f in document["findings"]

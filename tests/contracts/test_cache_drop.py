@@ -6,7 +6,7 @@ from investigator.code.program import Program
 from investigator.contracts.cache_drop import CONTRACT
 from investigator.contracts.contract import Sides, judge
 from investigator.engines.vllm.engine import VllmEngine
-from investigator.model import Answer, Known, Role, Verdict
+from investigator.model import Answer, Json, Known, Role, Verdict
 from tests.support import mini_vllm as mini
 from tests.support.miniature_vllm import checkpoint
 
@@ -103,16 +103,23 @@ def test_a_predicate_hidden_behind_a_switch() -> None:
     assert mini.finding_on(mini.tree_of(switched), "cache-drop", None).verdict is Verdict.HONOURED
 
 
-def test_a_method_that_the_rule_fits_needs_no_promise() -> None:
+@pytest.mark.parametrize(
+    ("dropped", "verdict"), [(["target", "draft"], Verdict.HONOURED), ([], Verdict.BROKEN)]
+)
+def test_the_rule_fits_a_drafter_that_reads_the_next_token(dropped: list[Json], verdict: Verdict) -> None:
     eagle = checkpoint(architectures=["LlamaForCausalLMEagle3"], dflash_config=None)
     sides = Sides(
         checkpoint=None,
         references=(),
         engine=Answer(
-            contract="cache-drop", role=Role.ENGINE, agent="vllm", source="vllm", outcome=Known(["target"])
+            contract="cache-drop",
+            role=Role.ENGINE,
+            agent="vllm",
+            source="vllm",
+            outcome=Known({"dropped": dropped, "hashed ahead": 0}),
         ),
         facts=eagle,
     )
 
     assert eagle.method == "eagle3"
-    assert judge(CONTRACT, sides).verdict is Verdict.NOT_APPLICABLE
+    assert judge(CONTRACT, sides).verdict is verdict

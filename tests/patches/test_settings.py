@@ -6,9 +6,11 @@ from dataclasses import replace
 
 from investigator.code.program import Program
 from investigator.model import RemedyKind, Runner, Verdict
+from investigator.patches.repairs import CannotRepair, repair
 from investigator.patches.settings import Setting, serve_command, settings_for
 from tests.patches import miniature
 from tests.patches.miniature import FILES, SPECULATIVE
+from tests.support.mtp import DEEPSEEK, own
 
 FIELDS = (
     "class SpeculativeConfig:\n    disable_last_drop: bool = False\n    disable_padding: bool = False\n\n"
@@ -83,3 +85,24 @@ def test_the_command_can_be_pasted_into_a_shell() -> None:
         "method": "dflash", "model": "toy/draft", "num_speculative_tokens": 7, "disable_last_drop": True
     }  # fmt: skip
     assert words[6:] == ["--no-enable-prefix-caching"]
+
+
+def test_a_model_that_drafts_for_itself_is_served_by_its_name_alone() -> None:
+    words = shlex.split(serve_command(own(DEEPSEEK)))
+
+    assert words[:4] == ["vllm", "serve", "some/model", "--speculative-config"]
+    assert json.loads(words[4]) == {"method": "mtp", "num_speculative_tokens": 1}
+
+
+def test_a_drafter_that_needs_the_drop_is_offered_no_way_around_it() -> None:
+    fault = replace(miniature.fault("cache-drop"), checkpoint=own(DEEPSEEK))
+
+    assert settings_for(program(**{"vllm/config/speculative.py": SWITCHED}), [fault], {}) == ()
+
+
+def test_no_repair_of_block_drafters_is_tried_for_mtp_layers() -> None:
+    fault = replace(miniature.fault("lookahead"), checkpoint=own(DEEPSEEK))
+
+    found = repair(program(), fault)
+    assert isinstance(found, CannotRepair)
+    assert found.reason == "the repairs known here are for drafters of whole blocks"

@@ -40,3 +40,34 @@ def test_a_folder_on_the_other_machine_is_noted() -> None:
     assert found.target is None
     assert "path:DIR" in found.notes[0]
     assert found.draft == "z-lab/Qwen3.6-27B-DFlash"
+
+
+@pytest.mark.parametrize(
+    ("command", "method", "draft"),
+    [
+        (
+            """vllm serve some/model --speculative-config '{"method":"mtp","num_speculative_tokens":1}'""",
+            "mtp",
+            None,
+        ),
+        (
+            """vllm serve some/model -sc '{"method":"deepseek_mtp","num_speculative_tokens":1}'""",
+            "mtp",
+            None,
+        ),
+        ("python -m sglang.launch_server --model-path some/model --speculative-algorithm NEXTN", "mtp", None),
+        ("python -m sglang.launch_server --model-path some/model --speculative-algorithm EAGLE", "mtp", None),
+        (
+            "python -m sglang.launch_server --model-path some/model --speculative-algorithm EAGLE"
+            " --speculative-draft-model-path some/head",
+            None,
+            "some/head",
+        ),
+        ("vllm serve some/model --spec-method dflash --spec-model some/drafter", None, "some/drafter"),
+    ],
+    ids=["mtp", "by-family", "nextn", "eagle-without-a-head", "eagle", "dflash"],
+)
+def test_a_model_that_drafts_with_its_own_layers(command: str, method: str | None, draft: str | None) -> None:
+    found = hints(command)
+
+    assert (found.method, found.draft, found.target) == (method, draft, "some/model")

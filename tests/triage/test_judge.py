@@ -194,3 +194,16 @@ def test_a_broken_rank_does_not_hide_behind_a_sound_one() -> None:
     assert hidden.answer is Answer.EITHER
     assert "from 1.20 to 5.20" in hidden.headline
     assert judge(sound, load_figures()).answer is Answer.NO_FAULT
+
+
+def test_mtp_layers_are_not_held_against_figures_of_block_drafters() -> None:
+    text = (
+        """vllm serve some/model --speculative-config '{"method":"mtp","num_speculative_tokens":3}'\n"""
+        "INFO 11-30 10:10:00 [metrics.py:100] SpecDecoding metrics: Mean acceptance length: 1.75, Accepted"
+        " throughput: 20.00 tokens/s, Drafted throughput: 80.00 tokens/s, Accepted: 600 tokens, Drafted: 2400"
+        " tokens, Per-position acceptance rate: 0.500, 0.200, 0.050, Avg Draft acceptance rate: 25.0%\n"
+    )
+    found = judge(read_symptom(io.BytesIO(text.encode())), load_figures())
+
+    assert (found.answer, found.suspects, found.expected) == (Answer.UNKNOWN, (), None)
+    assert found.headline == "AL 1.75 of at most 4, and no figures of MTP layers are known here."

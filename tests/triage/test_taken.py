@@ -92,3 +92,20 @@ def test_a_symptom_without_a_pair_is_judged_with_the_one_that_was_given():
     assert full.setting("draft") == "z-lab/Qwen3.6-27B-DFlash"
     assert full.setting("target") == "Qwen/Qwen3-8B"
     assert completed(symptom, CASE, set()) == symptom
+
+
+def test_a_model_that_drafts_for_itself_is_named_as_the_target():
+    hints = CaseHints(target="some/model", method="mtp", draft_tokens=1, block_size=2)
+    made = taken(Case(engine=CASE.engine, draft=CASE.draft), hints, {"engine"})
+
+    assert str(made.case.draft) == str(made.case.target) == "some/model"
+    assert made.case.method == "mtp"
+    assert (made.case.references, made.case.pull_requests) == ((), ())
+    assert made.notes == ("method mtp", "draft some/model", "target some/model", "block size 2")
+
+
+def test_a_drafter_that_was_given_wins_over_the_target():
+    hints = CaseHints(target="some/model", method="mtp")
+    made = taken(CASE, hints, {"engine", "draft"})
+
+    assert made.case.draft == CASE.draft

@@ -171,3 +171,15 @@ def test_what_is_no_investigation_is_refused(tmp_path: Path, text: str) -> None:
         read_run(tmp_path)
     with pytest.raises(UsageError, match="is no run folder"):
         read_run(tmp_path / "elsewhere")
+
+
+def test_a_run_about_mtp_layers_is_not_measured(tmp_path: Path) -> None:
+    (tmp_path / "investigation.json").write_text(
+        json.dumps({
+            "case": {"engine": "vllm==1", "draft": "o/d", "target": None, "method": "mtp"},
+            "default_runner": "v1", "findings": [], "patches": [],
+        })
+    )  # fmt: skip
+
+    with pytest.raises(UsageError, match="is about MTP layers, and only drafters of whole blocks"):
+        read_run(tmp_path)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from investigator.checkpoint import MTP_ASSISTANT
 from investigator.code import lazy
 from investigator.code.follow import deepen
 from investigator.code.interpreter import Interpreter
@@ -23,7 +24,9 @@ from investigator.engines import finding
 from investigator.engines.interface import Step, Told
 from investigator.engines.refusal import stopped
 from investigator.engines.sglang import draft_layers, target_layers, worker
+from investigator.engines.sglang.mtp import MTP_LAYERS
 from investigator.engines.sglang.world import ASSUMPTIONS, MODEL_CONFIG, Session, World
+from investigator.methods import MTP
 from investigator.model import Json, Known, NotKnown, Refused, Unsupported
 
 DRAFT = "draft config"
@@ -46,6 +49,8 @@ def read_keys(world: World) -> Told:
     A key whose value is read and then does not decide what it should is not counted: windows,
     causality and rotation are asked for what they came out as.
     """
+    if world.checkpoint.method == MTP.name and _counts_several(world):
+        return Told(outcome=NotKnown(MTP_LAYERS))
     windows, causal, turned = draft_layers.windows(world), draft_layers.causality(world), rotation(world)
     if isinstance(windows.outcome, Refused | Unsupported):
         return windows
@@ -55,12 +60,8 @@ def read_keys(world: World) -> Told:
     reads = dict(_reads(draft.session))
     session = world.start()
     try:
-        target = target_layers.target_model(session)
-        if isinstance(target, tuple):
-            target_layers.ask_target(session, target[0])
-        made = worker.worker(session)
-        if not isinstance(made, Unknown):
-            worker.mask_of(session, made)
+        if world.checkpoint.method != MTP.name:
+            _captured_and_masked(session)
         _kept(session)
     except Raised as raised:
         outcome = stopped(world.program, raised, "following the drafter's path")
@@ -68,9 +69,30 @@ def read_keys(world: World) -> Told:
     except BudgetSpent as spent:
         return Told(outcome=NotKnown(str(spent)))
     reads = dict(_reads(session)) | reads
-    keys = set(reads) - _without_effect(world, windows, causal, turned)
+    keys = set(reads) - _without_effect(world, windows, causal, turned) - _written_over(draft.session)
     steps = tuple(Step(reads[key].place, f"reads {key}") for key in sorted(keys))
     return Told(outcome=Known(sorted(keys)), steps=steps, assumptions=ASSUMPTIONS)
+
+
+def _counts_several(world: World) -> bool:
+    """Whether the checkpoint has several MTP layers, of which the server may run one alone."""
+    return world.checkpoint.layout != MTP_ASSISTANT and world.checkpoint.num_draft_layers > 1
+
+
+def _captured_and_masked(session: Session) -> None:
+    """What a drafter of tapped layers and of masked places reads beside its own layers."""
+    target = target_layers.target_model(session)
+    if isinstance(target, tuple):
+        target_layers.ask_target(session, target[0])
+    made = worker.worker(session)
+    if not isinstance(made, Unknown):
+        worker.mask_of(session, made)
+
+
+def _written_over(session: Session) -> set[str]:
+    """Keys that the engine replaced by a value of its own, whatever the config says."""
+    raw, now = session.world.checkpoint.draft.raw, session.draft_config.attributes
+    return {key for key in MTP.keys if raw.get(key) is not None and now.get(key) != raw[key]}
 
 
 def _reads(session: Session) -> Iterator[tuple[str, Event]]:

@@ -27,7 +27,7 @@ from investigator.engines.finding import class_named
 from investigator.engines.interface import Step, Told
 from investigator.engines.refusal import stopped
 from investigator.engines.sglang import backends, roles
-from investigator.engines.sglang.world import ASSUMPTIONS, Session, World, architectures
+from investigator.engines.sglang.world import ASSUMPTIONS, Session, World
 from investigator.model import Known, NotKnown, Outcome, Unsupported
 
 ATTENTION = "RadixAttention"
@@ -90,7 +90,7 @@ def build(
     interp.natives[ATTENTION] = builder
     cls = draft_class(session)
     if cls is None:
-        names = architectures(world.checkpoint.draft)
+        names = session.draft_architectures
         return Draft(session, (), unsupported=f"the registry has no draft model {' or '.join(names)}")
     try:
         given: dict[str, Value] = {"config": session.draft_config, "quant_config": None, "prefix": ""}
@@ -104,7 +104,7 @@ def build(
 
 def draft_class(session: Session) -> ClassValue | None:
     """The class that the registry gives for the drafter's architecture."""
-    found = (roles.registered(session.interp, name) for name in architectures(session.world.checkpoint.draft))
+    found = (roles.registered(session.interp, name) for name in session.draft_architectures)
     return next((cls for cls in found if cls is not None), None)
 
 

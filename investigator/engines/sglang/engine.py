@@ -1,6 +1,7 @@
 """SGLang with one checkpoint on it: which questions can be put, and their answers."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from investigator.checkpoint import Checkpoint
 from investigator.code.program import Program
@@ -15,7 +16,7 @@ from investigator.engines.sglang import (
     target_layers,
     worker,
 )
-from investigator.engines.sglang.world import World, architectures
+from investigator.engines.sglang.world import World
 from investigator.model import Runner, Unsupported
 
 _ANSWERS: dict[str, Callable[[World], Told]] = {
@@ -67,8 +68,10 @@ class SglangEngine:
     def ask(self, contract: str, runner: Runner | None) -> Told:
         """Put one contract's question. Raises KeyError for a contract not among ``questions``."""
         answer = _ANSWERS[contract]
-        names = architectures(self._world.checkpoint.draft)
         session = self._world.start()
+        if session.told is not None:
+            return replace(session.told, assumptions=self._world.assumptions)
+        names = session.draft_architectures
         draft = draft_layers.draft_class(session)
         if names and draft is None:
             why = f"the registry has no draft model {' or '.join(names)}"

@@ -18,7 +18,8 @@ from investigator.engines.deployment import switched
 from investigator.engines.interface import Step, Told
 from investigator.engines.refusal import stopped
 from investigator.engines.sglang.world import ASSUMPTIONS, Session, World
-from investigator.model import Known, NotKnown
+from investigator.methods import described
+from investigator.model import Json, Known, NotKnown
 
 FLAG = "is_eagle"
 MAKERS = ("sglang/srt/mem_cache/kv_cache_builder.py", "sglang/srt/managers/scheduler.py")
@@ -29,10 +30,13 @@ SETTINGS = (
     "sglang/srt/arg_groups/fields/memory.py",
 )
 GROUP = "radix cache"
+RECURRENT = ("linear_", "mamba", "ssm", "recurrent", "hybrid_override_pattern")
+"""Parts of the keys and layer types by which configs tell of layers with a state."""
 
 
 def dropped_groups(world: World) -> Told:
-    """``Known([])`` when a match keeps its last token, ``Known(["radix cache"])`` when not."""
+    """``Known([])`` when a match keeps its last token, ``Known(["radix cache"])`` when not; of a drafter
+    whose K/V depends on the next token, ``Known({"dropped": [...], "hashed ahead": 0})``."""
     session = world.start()
     for function, node in _flags(session):
         try:
@@ -50,17 +54,34 @@ def dropped_groups(world: World) -> Told:
         )
         if truth is None:
             return Told(outcome=NotKnown(f"whether it compares pairs: {find_unknown(value)}"), steps=steps)
+        if truth and has_recurrent_layers(session):
+            why = (
+                "the cache of a target with recurrent layers need not do what it is told, and is not followed"
+            )
+            return Told(outcome=NotKnown(f"whether it compares pairs: {why}"), steps=steps)
         off = switched(world.deployment, FLAG_OFF)
         on = cached_by_default(session) if off is None else not off
         by = "by default" if off is None else "by the deployment's flag"
+        dropped: list[Json] = [GROUP] if truth else []
+        needed = described(world.checkpoint).reads_next
         return Told(
-            outcome=Known([GROUP] if truth else []),
+            outcome=Known({"dropped": dropped, "hashed ahead": 0} if needed else dropped),
             steps=steps,
             assumptions=ASSUMPTIONS,
             live=on,
             note="" if on is None else f"the radix cache is {'on' if on else 'off'} {by}",
         )
     return Told(outcome=NotKnown(f"where the radix cache is told {FLAG} was not found"))
+
+
+def has_recurrent_layers(session: Session) -> bool:
+    """Whether the target's config speaks of layers with a state: their cache is a class of its own."""
+    keys = session.target_text_config.attributes
+    kinds = keys.get("layer_types")
+    stated = isinstance(kinds, list) and any(
+        isinstance(kind, str) and any(word in kind for word in RECURRENT) for kind in kinds
+    )
+    return stated or any(word in key for key in keys for word in RECURRENT)
 
 
 def _flags(session: Session) -> Iterator[tuple[FunctionValue, Node]]:

@@ -9,8 +9,9 @@ from investigator.code.values import BudgetSpent, External, Raised, Unknown, fin
 from investigator.engines.interface import Step, Told
 from investigator.engines.refusal import stopped
 from investigator.engines.sglang import target_layers
+from investigator.engines.sglang.mtp import MTP_LAYERS
 from investigator.engines.sglang.world import ASSUMPTIONS, Session, World
-from investigator.methods import naming_layers
+from investigator.methods import MTP, naming_layers
 from investigator.model import Json, Known, NotKnown
 
 LOG = "log"
@@ -29,7 +30,11 @@ class _Asked:
 
 def guessed(world: World) -> Told:
     """``Known({"numbers": [...], "level": LEVEL})`` for a config without ids; ``Known(None)``
-    where the config names them and nothing is guessed."""
+    where the config names them and nothing is guessed. How many layers of an MTP drafter run is the
+    server's choice (one for each step, or one for all) and is not followed."""
+    if world.checkpoint.method == MTP.name:
+        counted = world.checkpoint.counts_mtp_layers
+        return Told(outcome=Known(None) if counted else NotKnown(MTP_LAYERS))
     if world.checkpoint.target_layer_ids is not None:
         return Told(outcome=Known(None))
     try:

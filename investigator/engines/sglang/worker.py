@@ -27,6 +27,7 @@ from investigator.engines.interface import Step, Told
 from investigator.engines.refusal import stopped
 from investigator.engines.sglang import draft_layers
 from investigator.engines.sglang.world import ASSUMPTIONS, Session, World
+from investigator.methods import MTP
 from investigator.model import Known, NotKnown
 
 MASK = "mask_token_id"
@@ -128,6 +129,9 @@ def mask_of(session: Session, made: Instance) -> Value:
 
 def draft_head(world: World) -> Told:
     """``Known("target" | "draft")``: whose output head the worker computes the draft's logits with."""
+    if world.checkpoint.method == MTP.name:
+        why = "how the worker hands the target's head to an MTP drafter is not followed"
+        return Told(outcome=NotKnown(why))
     said = _asked_for(world)
     if said is not None:
         return said

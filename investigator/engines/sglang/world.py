@@ -7,7 +7,7 @@ about the deployment is in ``ASSUMPTIONS``, and is reported.
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -20,7 +20,8 @@ from investigator.engines import finding
 from investigator.engines.configs import config_object
 from investigator.engines.deployment import Deployment, switched, variables
 from investigator.engines.finding import class_named
-from investigator.engines.sglang import roles
+from investigator.engines.interface import Told
+from investigator.engines.sglang import mtp, roles
 from investigator.engines.sglang.states import Does
 from investigator.model import Json
 
@@ -124,9 +125,9 @@ class Session:
         self.model_config = self._model_config(
             self.target_config, self.target_text_config, "target model config"
         )
-        self.draft_model_config = self._model_config(
-            self.draft_config, self.draft_config, "draft model config"
-        )
+        self.told: Told | None = None
+        """The answer to every question where the engine does not start with this drafter."""
+        self.draft_model_config = self._draft_model_config()
         interp.natives["ModelConfig.from_server_args"] = self._from_server_args
         interp.natives["_build_model_config"] = self._from_server_args
         for name in ("get_server_args", "get_global_server_args", "get_spec"):
@@ -170,7 +171,18 @@ class Session:
             config.cls = roles.config_class(self.interp, kind) if isinstance(kind, str) else None
             if config.cls is not None:
                 self._remember_properties(config.cls)
+            elif isinstance(kind, str):
+                config.never = self._of_another_type(kind)
         return made
+
+    def _of_another_type(self, kind: str) -> Callable[[ClassValue], bool]:
+        """Whether a config class is of another model type than a config that says its own."""
+
+        def tells(cls: ClassValue) -> bool:
+            named = classes.class_attribute(self.interp, cls, "model_type")
+            return isinstance(named, str) and named not in ("", kind)
+
+        return tells
 
     def _remember_properties(self, cls: ClassValue) -> None:
         """Work a config's properties out once: they are functions of its keys, asked layer by layer."""
@@ -179,8 +191,33 @@ class Session:
                 if "property" in method.decorators:
                     self.interp.natives[method.qualified_name] = _remembered(method)
 
+    @property
+    def draft_architectures(self) -> list[str]:
+        """The architectures of the drafter's config as the engine hands it to its code."""
+        named = self.draft_config.attributes.get("architectures")
+        return [name for name in named if isinstance(name, str)] if isinstance(named, list) else []
+
+    def _draft_model_config(self) -> Instance:
+        checkpoint = self.world.checkpoint
+        if not mtp.is_mtp(checkpoint):
+            return self._model_config(self.draft_config, self.draft_config, "draft model config")
+        text = self.draft_config.attributes.get("text_config")
+        text = text if isinstance(text, Instance) else self.draft_config
+        made = self._model_config(self.draft_config, text, "draft model config")
+        self.told = mtp.start(self.interp, checkpoint, made, self.algorithm_name)
+        config = made.attributes["hf_config"]
+        assert isinstance(config, Instance)
+        self.draft_config = config
+        return made
+
     def _algorithm(self) -> Value:
-        name = ALGORITHMS.get(self.world.checkpoint.method, self.world.checkpoint.method.upper())
+        checkpoint = self.world.checkpoint
+        name: Value = ALGORITHMS.get(checkpoint.method, checkpoint.method.upper())
+        if mtp.is_mtp(checkpoint):
+            name = mtp.algorithm(self.interp, name, self.draft_config, checkpoint.draft.repo)
+        self.algorithm_name = name
+        if isinstance(name, Unknown):
+            return name
         cls = class_named(self.interp, "SpeculativeAlgorithm", SPEC_INFO)
         if cls is None:
             return Unknown("no class SpeculativeAlgorithm was found")
@@ -195,7 +232,7 @@ class Session:
         return Instance(
             None,
             {
-                "speculative_algorithm": ALGORITHMS.get(checkpoint.method),
+                "speculative_algorithm": self.algorithm_name,
                 "speculative_draft_model_path": checkpoint.draft.repo,
                 "speculative_draft_model_revision": None,
                 "speculative_draft_attention_backend": None,

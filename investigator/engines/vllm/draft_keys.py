@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from investigator.checkpoint import MTP_OWN
 from investigator.code import lazy
 from investigator.code.syntax import descendants, string_value
 from investigator.code.trace import Event, Happening
@@ -20,14 +21,14 @@ from investigator.engines.finding import mentions
 from investigator.engines.interface import Step, Told
 from investigator.engines.vllm import draft_layers, drafter, roles, runners, target_layers
 from investigator.engines.vllm.world import ASSUMPTIONS, Session, World
-from investigator.methods import described
+from investigator.methods import MTP, described
 from investigator.model import Known, NotKnown, Refused, Runner, Unsupported
 
 MASK = "mask_token_id"
 STORED = "parallel_drafting_token_id"
 PROPOSER = "vllm/v1/spec_decode/llm_base_proposer.py"
 SPECULATOR = "vllm/v1/worker/gpu/spec_decode/utils.py"
-DRAFT = "draft config"
+DRAFT, TARGET = "draft config", "target config"
 SCALES = ("input_embedding_scale", "output_multiplier", "final_logit_softcapping")
 
 
@@ -181,7 +182,8 @@ def _read_keys(world: World, runner: Runner) -> Told:
     reads = list(_reads(draft.session))
     session = world.start(runner)
     try:
-        target_layers.numbers(session, runner)
+        if world.checkpoint.method != MTP.name:
+            target_layers.numbers(session, runner)
         if described(world.checkpoint).one_pass:
             for function in list(_mask_functions(session, runner))[:1]:
                 _run(session, function)
@@ -191,7 +193,7 @@ def _read_keys(world: World, runner: Runner) -> Told:
     except BudgetSpent as spent:
         return Told(outcome=NotKnown(f"the drafter's path: {spent}"))
     reads += _reads(session)
-    keys = {read.key for read in reads}
+    keys = {read.key for read in reads} - _written_over(draft.session)
     found = windows.outcome.value if isinstance(windows.outcome, Known) else None
     if isinstance(found, list) and not any(found):
         keys -= {"layer_types", "sliding_window"}
@@ -207,9 +209,17 @@ def scales(world: World, runner: Runner) -> Told:
     return replace(found, steps=steps) if isinstance(found.outcome, Known) else found
 
 
+def _written_over(session: Session) -> set[str]:
+    """Keys that the engine replaced by a value of its own, whatever the config says."""
+    raw, now = session.world.checkpoint.draft.raw, session.draft_config.attributes
+    return {key for key in MTP.keys if raw.get(key) is not None and now.get(key) != raw[key]}
+
+
 def _reads(session: Session) -> Iterator[_Read]:
+    # A model that drafts for itself has one file: it is read as the target's config, too.
+    labels = (DRAFT, TARGET) if session.world.checkpoint.layout == MTP_OWN else (DRAFT,)
     for event in session.interp.trace.of(Happening.READ):
         label, _, key = event.name.rpartition(".")
         is_key = event.value is not NotImplemented and not isinstance(event.value, Symbol)
-        if label.split(".")[0] == DRAFT and is_key:
+        if label.split(".")[0] in labels and is_key:
             yield _Read(key.partition("[")[0], event)

@@ -14,6 +14,7 @@ from investigator.engines.vllm import (
     draft_layers,
     head_sharing,
     lookahead,
+    mtp,
     prefix_cache,
     retention,
     rope,
@@ -89,6 +90,8 @@ class VllmEngine:
 
     def ask(self, contract: str, runner: Runner | None) -> Told:
         """Put one contract's question. Raises KeyError for a pair not among ``questions``."""
+        if mtp.is_mtp(self._world.checkpoint) and (told := self._world.start(runner).told) is not None:
+            return told
         if runner is None:
             return _ONCE[contract](self._world)
         if contract in _ATTENDS and backends.named(self._world.deployment) is not None:

@@ -15,6 +15,7 @@ from investigator.code.interpreter import Frame, Interpreter
 from investigator.code.program import Program
 from investigator.code.trace import Happening
 from investigator.code.values import (
+    ABSENT,
     BudgetSpent,
     FunctionValue,
     Instance,
@@ -26,15 +27,19 @@ from investigator.code.values import (
     find_unknown,
 )
 from investigator.engines.interface import Step
-from investigator.engines.vllm import draft_layers, drafter, target_layers
+from investigator.engines.vllm import draft_layers, drafter, mtp, target_layers
 from investigator.engines.vllm.rotary import NEOX, ROPE, Ropes
+from investigator.engines.vllm.states import State
 from investigator.engines.vllm.world import Session, World
 from investigator.model import Runner
 
 LOAD = "load_model"
 GET = "get_model"
 HEAD = "lm_head"
-OWN_HEAD = "has_own_lm_head"
+COMPUTE = "compute_logits"
+LOGITS, EMBEDDING = "LogitsProcessor", "VocabParallelEmbedding"
+EMBEDDING_HINT = "vllm/model_executor/layers/vocab_parallel_embedding.py"
+OWN_HEAD, OWN_EMBEDDING = "has_own_lm_head", "has_own_embed_tokens"
 LANGUAGE = "SupportsMultiModal.get_language_model"
 TARGETS, DRAFTS = "target", "draft"
 
@@ -113,6 +118,12 @@ def _follow(session: Session, target_is_neox: bool) -> Loaded:
     heads = list(_marked_heads(interp, models))
     builder = _Builder(session)
     interp.natives[GET] = builder
+    logits = Logits()
+    if mtp.is_mtp(session.world.checkpoint):
+        embedding = session.class_named(EMBEDDING, EMBEDDING_HINT)
+        interp.natives[LOGITS] = lambda *_: logits
+        # An MTP drafter's token embedding is as wide as its target's.
+        interp.natives[EMBEDDING] = lambda *_: Instance(embedding, {"weight": State(0)}, complete=False)
     stopped: Raised | None = None
     try:
         interp.enter(load, (proposer, target), {})
@@ -124,8 +135,9 @@ def _follow(session: Session, target_is_neox: bool) -> Loaded:
         return _nothing(Unknown(f"{LOAD} makes no draft model that was seen"))
     ended = None if stopped is None else Unknown(f"loading ended in {stopped}", stopped.stack[-1])
     neox, theta = _rotation(builder)
+    whose = _used_head(builder, heads, logits) if LOGITS in interp.natives else _head(builder, heads)
     return Loaded(
-        head=ended or _head(builder, heads),
+        head=ended or whose,
         neox=neox,
         theta=theta,
         head_steps=tuple(_head_steps(builder)),
@@ -156,10 +168,22 @@ class _Builder:
         model = self.draft.model
         if isinstance(model, Instance):
             model.label = "draft model"
-            model.attributes[OWN_HEAD] = _brings_head(self.session.world)
+            if mtp.is_mtp(self.session.world.checkpoint):
+                _without_flags(interp, model)
+            else:
+                model.attributes[OWN_HEAD] = _brings_head(self.session.world)
             self.own_head = model.attributes.get(HEAD)
         self.begin = len(interp.trace.events)
         return model
+
+
+def _without_flags(interp: Interpreter, model: Instance) -> None:
+    """Nothing tells an MTP draft model what its weights brought, unless its own class does."""
+    cls = model.cls
+    flags = (OWN_HEAD, OWN_EMBEDDING) if cls is not None and model.made_by is None else ()
+    absent = {name for name in flags if cls and classes.class_attribute(interp, cls, name) is NotImplemented}
+    if absent:
+        model.made_by = lambda name: ABSENT if name in absent else NotImplemented
 
 
 def _brings_head(world: World) -> bool:
@@ -212,6 +236,18 @@ def _is_made_elsewhere(value: Value) -> bool:
     return isinstance(value, Unknown) and value.not_followed is not None
 
 
+@dataclass
+class Logits(Symbol):
+    """Stands in for the module that computes logits: keeps the heads that it is handed."""
+
+    heads: list[Value] = field(default_factory=list)
+
+    def call(self, arguments: tuple[Value, ...], keywords: dict[str, Value]) -> Value:
+        """Logits of the head that comes first."""
+        self.heads.append(arguments[0] if arguments else keywords.get(HEAD))
+        return Unknown("logits")
+
+
 # -- what came of it -------------------------------------------------------------------
 
 
@@ -227,6 +263,27 @@ def _head(builder: _Builder, heads: list[Instance]) -> Value:
     if now is builder.own_head and now is not None:
         return DRAFTS
     return find_unknown(now) or Unknown(f"the draft model's head is {now!r}")
+
+
+def _used_head(builder: _Builder, heads: list[Instance], logits: Logits) -> Value:
+    """Whose head an MTP draft model computes logits with: some have one in each of their layers."""
+    model = builder.draft.model if builder.draft is not None else None
+    interp = builder.session.interp
+    compute = (
+        classes.class_attribute(interp, model.cls, COMPUTE)
+        if isinstance(model, Instance) and model.cls is not None
+        else None
+    )
+    if not isinstance(compute, FunctionValue):
+        return Unknown(f"the draft model has no {COMPUTE}")
+    logits.heads.clear()
+    interp.enter(compute, (model, Unknown("the draft's hidden state")), {})
+    used = logits.heads[-1] if logits.heads else None
+    if any(used is head for head in heads):
+        return TARGETS
+    if isinstance(used, Instance):
+        return DRAFTS
+    return find_unknown(used) or Unknown(f"the head that {COMPUTE} hands on is {used!r}")
 
 
 def _rotation(builder: _Builder) -> tuple[Value, Value]:

@@ -31,6 +31,7 @@ from investigator.engines.interface import Step, Told
 from investigator.engines.refusal import stopped
 from investigator.engines.vllm import roles
 from investigator.engines.vllm.world import ASSUMPTIONS, Session, World
+from investigator.methods import described
 from investigator.model import Known, NotKnown, Outcome
 
 SCHEDULER = "vllm/v1/core/sched/scheduler.py"
@@ -39,10 +40,13 @@ ANNOTATORS = ("vllm/v1/core/kv_cache_utils.py", "vllm/v1/core/kv_cache_planning.
 ARGUMENTS = "vllm/engine/arg_utils.py"
 FLAG = "is_eagle_group"
 SWITCH = "--enable-prefix-caching"
+HASHED_AHEAD = "hash_lookahead"
+"""Part of the name of the scheduler's field that says how many tokens after a block its hash covers."""
 
 
 def dropped_groups(world: World) -> Told:
-    """``Known([name, ...])``: the KV-cache groups whose last matched block is dropped."""
+    """``Known([name, ...])``: the KV-cache groups whose last matched block is dropped; of a drafter whose
+    K/V depends on the next token, ``Known({"dropped": [name, ...], "hashed ahead": n})``."""
     result = deepen(lambda follow: _dropped(world, follow), lambda found: found.missing)
     said = switched(world.deployment, SWITCH)
     caching, where = prefix_caching_default(world) if said is None else (said, None)
@@ -75,7 +79,7 @@ def _dropped(world: World, follow: frozenset[str]) -> _Dropped:
         unknown = _annotate(session, groups)
         if unknown is not None:
             return _Dropped(NotKnown(f"which groups are flagged: {unknown}"), missing=unknown)
-        ids = _flagged(session, groups)
+        ids, ahead = _flagged(session, groups)
     except Raised as raised:
         outcome = stopped(session.interp.program, raised, "following the flag")
         return _Dropped(outcome, (Step(raised.stack[-1], "raises"),))
@@ -87,7 +91,12 @@ def _dropped(world: World, follow: frozenset[str]) -> _Dropped:
     if not isinstance(ids, (set, list, tuple, frozenset)):
         return _Dropped(NotKnown(f"the coordinator's groups come out as {ids!r}"), steps)
     names = [group.attributes["layer_names"][0] for group in groups]
-    return _Dropped(Known([names[i] for i in sorted(ids)]), steps)
+    dropped = [names[i] for i in sorted(ids)]
+    if not described(world.checkpoint).reads_next:
+        return _Dropped(Known(dropped), steps)
+    if (missing := find_unknown(ahead)) is not None:
+        return _Dropped(NotKnown(f"what a block's hash covers: {missing}"), steps, missing)
+    return _Dropped(Known({"dropped": dropped, "hashed ahead": ahead}), steps)
 
 
 def _groups(session: Session) -> list[Instance]:
@@ -180,12 +189,13 @@ def _supplying(session: Session, given: dict[str, Value]) -> lazy.Supply:
 # -- the chain -------------------------------------------------------------------------
 
 
-def _flagged(session: Session, groups: list[Instance]) -> Value:
-    """The ids of the groups that the coordinator drops a block of."""
+def _flagged(session: Session, groups: list[Instance]) -> tuple[Value, Value]:
+    """The ids of the groups that the coordinator drops a block of, and how many tokens after a block
+    its hash covers."""
     interp = session.interp
     cls = session.class_named("Scheduler", SCHEDULER)
     if cls is None:
-        return Unknown("no class Scheduler was found")
+        return Unknown("no class Scheduler was found"), 0
     config = Instance(
         None, {"kv_cache_groups": groups, "num_blocks": 1024}, complete=False, label="kv cache config"
     )
@@ -196,16 +206,18 @@ def _flagged(session: Session, groups: list[Instance]) -> Value:
     frame = Frame(interp.globals_of(cls.module))
     manager = interp.attribute(frame, cls.node, scheduler, "kv_cache_manager")
     if not isinstance(manager, Instance):
-        return find_unknown(manager) or Unknown("the scheduler's KV-cache manager")
+        return find_unknown(manager) or Unknown("the scheduler's KV-cache manager"), 0
     coordinator = interp.attribute(frame, cls.node, manager, "coordinator")
     if not isinstance(coordinator, Instance):
-        return find_unknown(coordinator) or Unknown("the KV-cache manager's coordinator")
+        return find_unknown(coordinator) or Unknown("the KV-cache manager's coordinator"), 0
     names = [name for name in coordinator.attributes if name.endswith("eagle_group_ids")]
     if not names:
-        return Unknown("the coordinator keeps no set of flagged groups")
+        return Unknown("the coordinator keeps no set of flagged groups"), 0
     # A coordinator that keeps both the flagged groups and those that drop names the latter so.
     chosen = next((name for name in names if name.startswith("drop")), names[0])
-    return coordinator.attributes[chosen]
+    hashed = next((name for name in interp.assigned_attributes(cls) if HASHED_AHEAD in name), None)
+    ahead = interp.attribute(frame, cls.node, scheduler, hashed) if hashed is not None else 0
+    return coordinator.attributes[chosen], ahead
 
 
 def _chain(session: Session) -> Iterator[Step]:

@@ -25,6 +25,7 @@ from investigator.engines.vllm import runners, target_layers
 from investigator.engines.vllm.loading import language_models, loaded
 from investigator.engines.vllm.rotary import NEOX, ROPE, Ropes
 from investigator.engines.vllm.world import ASSUMPTIONS, Session, World
+from investigator.methods import MTP
 from investigator.model import Json, Known, NotKnown, Runner
 
 LAYOUTS = {True: "halves", False: "pairs"}
@@ -36,7 +37,8 @@ ROTARIES = ("rotary_emb", "rotary", "rope")
 def rotation(world: World, runner: Runner) -> Told:
     """``Known({"layout": "halves" | "pairs" | None, "theta": t, "from": "draft" | "target"})``.
 
-    ``from``: whose layout it is; ``layout`` None: the target's, which is not known.
+    ``from``: whose layout it is; ``layout`` None: the target's, which is not known. Of an MTP drafter
+    the target's own layout is told as well, as ``target``.
     """
     if (refused := runners.unsupported(world, runner)) is not None:
         return refused
@@ -54,6 +56,9 @@ def rotation(world: World, runner: Runner) -> Told:
         style = target_style(world.start(runner))
         answer["from"] = "target"
         answer["layout"] = LAYOUTS[(here if style else there).neox] if isinstance(style, bool) else None
+    if world.checkpoint.method == MTP.name:
+        style = target_style(world.start(runner))
+        answer["target"] = LAYOUTS[style] if isinstance(style, bool) else None
     return Told(outcome=Known(answer), steps=here.rope_steps, assumptions=ASSUMPTIONS)
 
 

@@ -10,9 +10,10 @@ from investigator.code.values import BudgetSpent, FunctionValue, Raised, Value, 
 from investigator.engines.configs import NO_TARGET
 from investigator.engines.interface import Step, Told
 from investigator.engines.refusal import raised_before, stopped
-from investigator.engines.vllm import runners, target_layers
+from investigator.engines.vllm import draft_layers, runners, target_layers
 from investigator.engines.vllm.states import Layer
 from investigator.engines.vllm.world import ASSUMPTIONS, Session, World
+from investigator.methods import MTP
 from investigator.model import Known, NotKnown, Runner
 
 LEVELS = ("debug", "info", "warning", "error", "critical", "exception")
@@ -20,11 +21,14 @@ LEVELS = ("debug", "info", "warning", "error", "critical", "exception")
 
 def guessed(world: World, runner: Runner) -> Told:
     """``Known({"numbers": [...], "level": LEVEL})`` for a config without ids; ``Known(None)``
-    where the config names them and nothing is guessed."""
+    where the config names them and nothing is guessed. Of an MTP drafter whose config does not say how
+    many layers it has, ``Known({"layers": n})``: how many are made."""
     if (refused := runners.unsupported(world, runner)) is not None:
         return refused
     if world.checkpoint.target_layer_ids is not None:
         return Told(outcome=Known(None))
+    if world.checkpoint.method == MTP.name:
+        return _layers_made(world, runner)
     session = world.start(runner)
     model = target_layers.target_model(session)
     layers = session.layers()
@@ -45,6 +49,18 @@ def guessed(world: World, runner: Runner) -> Told:
         except BudgetSpent as spent:
             return Told(outcome=NotKnown(str(spent)))
     return Told(outcome=NotKnown(f"nothing on runner {runner.value}'s path asks for layers"))
+
+
+def _layers_made(world: World, runner: Runner) -> Told:
+    """How many MTP layers the engine makes."""
+    if world.checkpoint.counts_mtp_layers:
+        return Told(outcome=Known(None))
+    draft = draft_layers.build(world, runner)
+    steps = tuple(Step(built.place, "an MTP layer's attention is made") for built in draft.built[:1])
+    if draft.unknown or draft.refused or not draft.built:
+        why = draft.unknown or draft.refused or "no attention of the draft model was seen made"
+        return Told(outcome=NotKnown(f"how many MTP layers the engine makes: {why}"), steps=steps)
+    return Told(outcome=Known({"layers": len(draft.built)}), steps=steps, assumptions=ASSUMPTIONS)
 
 
 def _answer(session: Session, function: FunctionValue, call: Node, supply: lazy.Supply, model: Value) -> Told:

@@ -22,7 +22,8 @@ from investigator.code.values import (
 )
 from investigator.engines.configs import NO_TARGET, config_object, traced
 from investigator.engines.deployment import Deployment, variables
-from investigator.engines.vllm import roles
+from investigator.engines.interface import Told
+from investigator.engines.vllm import mtp, roles
 from investigator.engines.vllm.platform import CudaPlatform
 from investigator.model import Json, Runner
 
@@ -100,9 +101,8 @@ class World:
 
     @property
     def num_speculative_tokens(self) -> int:
-        """Draft tokens a step: the block without its first token (the last accepted one)."""
-        block = self.checkpoint.block_size
-        return block - 1 if block else 7
+        """Draft tokens a step, as the checkpoint or its user says."""
+        return self.checkpoint.draft_tokens or 7
 
 
 class Session:
@@ -119,6 +119,8 @@ class Session:
         self.target_config = config_object(known[0], "target config", known[1])
         text = self.target_config.attributes.get("text_config")
         self.target_text_config = text if isinstance(text, Instance) else self.target_config
+        self.told: Told | None = None
+        """The answer to every question where the engine does not start with this drafter."""
         for config in (self.draft_config, self.target_text_config):
             _gather_rope(config)
         self.vllm_config = self._vllm_config()
@@ -201,8 +203,9 @@ class Session:
             model=checkpoint.draft.repo,
             quantization=None,
         )
+        speculative_class = self.class_named("SpeculativeConfig", f"{config}/speculative.py")
         speculative = self._object(
-            self.class_named("SpeculativeConfig", f"{config}/speculative.py"),
+            speculative_class,
             "speculative config",
             method=checkpoint.method,
             draft_model_config=draft_model,
@@ -256,6 +259,22 @@ class Session:
             enable_eplb=False,
             enable_elastic_ep=False,
         )
+        if mtp.is_mtp(checkpoint):
+            started = mtp.start(
+                self.interp,
+                checkpoint,
+                speculative_class,
+                target.cls,
+                target,
+                parallel,
+                self.world.num_speculative_tokens,
+            )
+            speculative, self.draft_config, self.told = (
+                started.speculative,
+                started.draft_config,
+                started.told,
+            )
+            _gather_rope(self.draft_config)
         scheduler = self._object(
             self.class_named("SchedulerConfig", f"{config}/scheduler.py"), "scheduler config"
         )

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from investigator.code.program import Program
+from investigator.methods import MTP
 from investigator.patches.edits import Edits
 from investigator.patches.pen import Unfit
 from investigator.patches.repairs import (
@@ -52,6 +53,8 @@ def repair(program: Program, fault: Fault) -> Edits | CannotRepair:
     known = REPAIRS.get(fault.contract)
     if known is None:
         return CannotRepair("no repair is known for this contract", fault.instead())
+    if fault.checkpoint.method == MTP.name:
+        return CannotRepair("the repairs known here are for drafters of whole blocks", fault.instead())
     try:
         return known.edit(program, fault)
     except Unfit as error:
