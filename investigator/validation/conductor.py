@@ -95,7 +95,7 @@ def command_of(
         return [sys.executable, str(folder / "harness.py"), str(folder), variant["name"], str(out)]
     pair = experiment["pair"]
     return [
-        sys.executable, str(folder / "reference.py"),
+        sys.executable, str(folder / "reference"),
         "--target", str(folder / pair["target"]), "--draft", str(folder / pair["draft"]),
         "--prompts", str(folder / experiment["prompts"]), "--out", str(out),
         "--variant", variant["name"], "--new-tokens", str(experiment["new_tokens"]),

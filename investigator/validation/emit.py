@@ -8,7 +8,7 @@
     prompts.json      token ids
     run.py            runs every variant, one process each; finished ones are not run again
     harness.py        one variant inside the engine
-    reference.py      one variant of the reference semantics (torch and safetensors)
+    reference/        one variant of the reference semantics (torch and safetensors)
     README.md         for the person who carries it there
 """
 
@@ -27,7 +27,9 @@ from investigator.validation import prompts as prompt_rows
 from investigator.validation.pair import Pair
 from investigator.validation.plan import Kind, Plan, Variant
 
-PROGRAMS = {"conductor.py": "run.py", "harness.py": "harness.py", "reference.py": "reference.py"}
+PROGRAMS = {"conductor.py": "run.py", "harness.py": "harness.py"}
+REFERENCE = "reference"
+"""The folder of the reference's program; there it imports its own modules by their bare names."""
 _MODEL_FILES = ("*.json", "*.safetensors", "*.txt", "*.model", "*.jinja")
 
 
@@ -80,6 +82,10 @@ def emit(experiment: Experiment, folder: Path, tree: Tree | None = None) -> Path
     here = Path(__file__).parent
     for source, name in PROGRAMS.items():
         shutil.copyfile(here / source, folder / name)
+    (folder / REFERENCE).mkdir()
+    for module in (here / REFERENCE).glob("*.py"):
+        text = module.read_text(encoding="utf-8").replace(f"investigator.validation.{REFERENCE}.", "")
+        (folder / REFERENCE / module.name).write_text(text, encoding="utf-8")
     before: dict[str, str] = {}
     if tree is not None:
         for variant in experiment.plan.variants:

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from investigator.validation.reference import Weights
+from investigator.validation.reference.decoder import Weights
 
 Log = Callable[[dict[str, Any]], None]
 

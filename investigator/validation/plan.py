@@ -6,16 +6,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from investigator.errors import UsageError
+from investigator.validation.reference.semantics import FAULTS
 
-MODELLED = (
-    "target-layer-offset",
-    "layer-types",
-    "in-block-causality",
-    "mask-token",
-    "rope",
-    "feature-width",
-)
-"""Contracts whose fault the reference can be run with; the keys of ``reference.FAULTS``."""
+MODELLED = tuple(FAULTS)
+"""Contracts whose fault the reference can be run with."""
 
 AS_RELEASED = "as-released"
 ALL = "all-repairs"

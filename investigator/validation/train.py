@@ -23,16 +23,9 @@ from torch import Tensor
 from investigator.validation import corpus
 from investigator.validation.checkpoint_files import read_tokenizer, write_checkpoint, write_tokenizer
 from investigator.validation.fitting import Log, fit
-from investigator.validation.reference import (
-    Drafter,
-    Geometry,
-    Weights,
-    draft_states,
-    head,
-    read_weights,
-    target_head,
-    target_states,
-)
+from investigator.validation.reference.checkpoints import read_weights
+from investigator.validation.reference.decoder import Geometry, Weights, head, target_head, target_states
+from investigator.validation.reference.drafter import Drafter, draft_states
 from investigator.validation.shapes import draft_shapes, initial, target_shapes
 from investigator.validation.specs import SPECIAL_TOKENS, SPECS, PairSpec
 

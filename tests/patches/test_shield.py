@@ -34,6 +34,7 @@ def test_a_child_that_is_killed_is_told() -> None:
 
 def test_an_interrupt_waits_until_the_work_is_done(tmp_path: Path) -> None:
     def slow() -> None:
+        time.sleep(0.2)  # until the parent listens
         os.kill(os.getppid(), signal.SIGINT)
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(0.2)

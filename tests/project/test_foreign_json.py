@@ -14,7 +14,8 @@ OWN_FILES = {
     "investigator/validation/harness.py",
     "investigator/validation/pair.py",
     "investigator/validation/conductor.py",
-    "investigator/validation/reference.py",
+    "investigator/validation/reference/__main__.py",
+    "investigator/validation/reference/checkpoints.py",
     "reports/json_report.py",
 }
 """Who reads what this program ships with, has just written, or has measured the depth of."""

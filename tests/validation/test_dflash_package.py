@@ -47,7 +47,8 @@ def test_the_same_tokens_are_drafted_for_a_hundred_prompts(tmp_path: Path) -> No
     pytest.importorskip("transformers", reason="the extra 'validate' is not installed")
     from investigator.validation.pair import resolve_pair
     from investigator.validation.prompts import make_prompts
-    from investigator.validation.reference import generate, load_pair
+    from investigator.validation.reference.checkpoints import load_pair
+    from investigator.validation.reference.generation import generate
 
     subprocess.run(
         [

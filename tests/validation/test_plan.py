@@ -87,11 +87,10 @@ def test_a_contract_that_does_not_change_drafts_has_no_prediction() -> None:
     assert names(reference_variants(["cache-drop", "lookahead"])) == ["reference"]
 
 
-def test_the_modelled_faults_are_the_reference_programs_own() -> None:
-    pytest.importorskip("torch", reason="the extra 'validate' is not installed")
-    from investigator.validation.reference import FAULTS
-
-    assert set(MODELLED) == set(FAULTS)
+def test_the_faults_that_are_modelled() -> None:
+    assert MODELLED == (
+        "target-layer-offset", "layer-types", "in-block-causality", "mask-token", "rope", "feature-width",
+    )  # fmt: skip
 
 
 def test_a_budget_keeps_the_most_telling_variants() -> None:

@@ -11,22 +11,16 @@ torch = pytest.importorskip("torch", reason="the extra 'validate' is not install
 torch.set_num_threads(1)  # many small steps: threads would only wait for each other
 
 from investigator.validation.checkpoint_files import write_checkpoint  # noqa: E402
-from investigator.validation.reference import (  # noqa: E402
-    FAULTS,
-    REFERENCE,
+from investigator.validation.reference.checkpoints import load_pair  # noqa: E402
+from investigator.validation.reference.decoder import Geometry, head, target_states  # noqa: E402
+from investigator.validation.reference.drafter import Drafter, draft_states  # noqa: E402
+from investigator.validation.reference.generation import (  # noqa: E402
     Counters,
-    Drafter,
-    Geometry,
     Pair,
-    Semantics,
-    combine,
     continue_greedily,
-    draft_states,
     generate,
-    head,
-    load_pair,
-    target_states,
 )
+from investigator.validation.reference.semantics import FAULTS, REFERENCE, Semantics, combine  # noqa: E402
 from investigator.validation.shapes import draft_shapes, initial, target_shapes  # noqa: E402
 from investigator.validation.specs import MICRO, PairSpec  # noqa: E402
 

@@ -13,7 +13,8 @@ pytest.importorskip("safetensors", reason="the extra 'validate' is not installed
 
 from investigator.validation import train as training  # noqa: E402
 from investigator.validation.fitting import Schedule  # noqa: E402
-from investigator.validation.reference import generate, load_pair  # noqa: E402
+from investigator.validation.reference.checkpoints import load_pair  # noqa: E402
+from investigator.validation.reference.generation import generate  # noqa: E402
 from investigator.validation.specs import MICRO, PairSpec  # noqa: E402
 
 SPEC = replace(
