@@ -31,8 +31,8 @@ the same numbers, rotated the other way, are other keys""",
         "the report shows base, share, scaling and layout of both sides",
     ),
     repair=(
-        "take the patch that a run writes for it, or another release, where a drafter's layout differs from its "
-        "target's (vLLM 0.28.0)",
+        "take the patch that a run writes for it, or another release, where a drafter's layout differs from "
+        "its target's (vLLM 0.28.0)",
         "write rope_parameters in the layout that the engine's Transformers version reads",
     ),
     keys=("rope_theta", "rope_parameters"),
