@@ -16,7 +16,8 @@ from investigator.code.frames import Frame
 from investigator.code.functions import decorated, make_function
 from investigator.code.heap import join_values, spread
 from investigator.code.local_bindings import LocalBindings
-from investigator.code.syntax import decorators, text
+from investigator.code.matching import is_taken
+from investigator.code.syntax import decorators, named, text
 from investigator.code.syntax import field as child
 from investigator.code.trace import Happening
 from investigator.code.values import (
@@ -40,7 +41,16 @@ MOST_CONDITIONS = 6
 Way = frozenset[tuple[int, bool]]
 """Undecided conditions under which a statement is reached: where each stands, and its side."""
 _LOOPS = ("for_statement", "while_statement")
-_HANDLERS = ("except_clause", "except_group_clause", "case_clause")
+_HANDLERS = ("except_clause", "except_group_clause")
+_SOMETIMES = (
+    "list_comprehension",
+    "set_comprehension",
+    "dictionary_comprehension",
+    "generator_expression",
+    "lambda",
+)
+_FIRST = {"boolean_operator": 0, "comparison_operator": 0, "conditional_expression": 1}
+"""Expressions of which one part alone is evaluated whatever comes of it: which."""
 
 
 def nothing(name: str, annotation: str) -> Value:
@@ -269,7 +279,7 @@ def _exits_above(interp: Interpreter, frame: Frame, leaving: Sequence[Node], nod
 
 def undecided(interp: Interpreter, frame: Frame, node: Node, position: int | None = None) -> Way | None:
     """The conditions around a node that are not decided, with the side it stands on; None when
-    one of the others does not hold. A handler's or a case's is never decided.
+    one of the others does not hold. A handler's is never decided.
 
     ``position``: a place that control has come to: what stands around it too holds.
     """
@@ -281,7 +291,7 @@ def undecided(interp: Interpreter, frame: Frame, node: Node, position: int | Non
             pass
         elif parent.type in ("if_statement", "elif_clause"):
             around.extend(reversed(list(of_if(parent, current))))
-        elif parent.type in _HANDLERS:
+        elif parent.type in (*_HANDLERS, "case_clause"):
             around.append((parent, True))
         current = parent
     found = set()
@@ -297,6 +307,8 @@ def undecided(interp: Interpreter, frame: Frame, node: Node, position: int | Non
 
 def _truth_of(interp: Interpreter, frame: Frame, condition: Node) -> bool | None:
     with given_of(frame).looking_from(condition):
+        if condition.type == "case_clause":
+            return is_taken(interp, seen_from(interp, frame, condition), condition)
         return interp.truth(interp.evaluate(seen_from(interp, frame, condition), condition))
 
 
@@ -332,6 +344,9 @@ def _bound(interp: Interpreter, frame: Frame, there: Frame, node: Node, name: st
             with given_of(frame).looking_from(node):
                 value = interp.evaluate(there, right)
                 return part(interp, there, child(node, "left"), name, value)
+        case "named_expression" if _is_always_evaluated(node):
+            with given_of(frame).looking_from(node):
+                return interp.evaluate(there, child(node, "value"))
         case "augmented_assignment":
             return Unknown("changed by an augmented assignment", place)
         case "import_statement" | "import_from_statement":
@@ -344,6 +359,19 @@ def _bound(interp: Interpreter, frame: Frame, there: Frame, node: Node, name: st
             return interp.class_value(node, frame.scope, tuple(decorators(node)))
         case _:
             return Unknown(f"{name} is bound by a loop, a context or an inner function", place)
+
+
+def _is_always_evaluated(node: Node) -> bool:
+    """Whether the statement that an expression stands in evaluates it whatever its other parts come to."""
+    current = node
+    while current.parent is not None and not current.parent.type.endswith("_statement"):
+        parent = current.parent
+        if parent.type in _SOMETIMES or (
+            parent.type in _FIRST and named(parent)[_FIRST[parent.type]] != current
+        ):
+            return False
+        current = parent
+    return True
 
 
 def _function(frame: Frame) -> FunctionValue:

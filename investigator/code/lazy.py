@@ -24,25 +24,31 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
+from investigator.code.acting import Acting, handed_over, reachable, supply_through
 from investigator.code.backwards import Given, Supply, Weighed, frame_at, nothing, seen_from, undecided, weigh
 from investigator.code.making import bound, instance
 from investigator.code.syntax import field as child
 from investigator.code.syntax import named
-from investigator.code.values import ABSENT, FunctionValue, Unknown, Value
+from investigator.code.values import ABSENT, FunctionValue, Instance, Unknown, Value
 
 if TYPE_CHECKING:
     from investigator.code.interpreter import Interpreter
 
 __all__ = [
     "ABSENT",
+    "Acting",
     "Given",
     "Supply",
     "bound",
+    "handed_over",
     "instance",
     "nothing",
+    "reachable",
     "reached",
+    "reached_through",
     "returned",
     "run_at",
+    "supply_through",
     "value_at",
     "with_defaults",
 ]
@@ -109,9 +115,32 @@ def returned(interp: Interpreter, function: FunctionValue, supply: Supply = noth
 
 
 def reached(
-    interp: Interpreter, function: FunctionValue, node: Node, receiver: Value, supply: Supply = nothing
+    interp: Interpreter,
+    function: FunctionValue,
+    node: Node,
+    receiver: Value,
+    supply: Supply = nothing,
+    *,
+    names: Mapping[str, Value] | None = None,
 ) -> bool | None:
     """Whether control reaches a node, by the ``if`` statements around it; None when undecided."""
-    frame = frame_at(interp, function, receiver, Given(supply), node.start_byte)
+    frame = frame_at(interp, function, receiver, Given(supply, names or {}), node.start_byte)
     conditions = undecided(interp, frame, node)
     return False if conditions is None else (None if conditions else True)
+
+
+def reached_through(
+    interp: Interpreter, acting: Acting, node: Node, owner: Instance, supply: Supply = nothing
+) -> bool | None:
+    """As :func:`reached`, for a function with an object in hand: the call that runs it is reached, too."""
+    truth: bool | None = True
+    at: Node | None = node
+    by: Acting | None = acting
+    while by is not None and at is not None:
+        handed = supply_through(interp, by, owner, supply)
+        here = reached(interp, by.function, at, owner, handed, names={by.name: owner})
+        if here is False:
+            return False
+        truth = truth if here else None
+        at, by = by.call, by.caller
+    return truth

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
 from investigator.code import classes
+from investigator.code.acting import Acting, acting_at, handed_over, properties_set
 from investigator.code.backwards import (
     Given,
     Supply,
@@ -24,7 +25,7 @@ from investigator.code.functions import Parameter, parameters
 from investigator.code.heap import join_values
 from investigator.code.local_bindings import registered_attribute
 from investigator.code.syntax import field as child
-from investigator.code.syntax import named, text
+from investigator.code.syntax import text
 from investigator.code.values import (
     ABSENT,
     Builtin,
@@ -93,11 +94,18 @@ def _by_position(taking: list[Parameter], args: tuple[Value, ...]) -> dict[str, 
 
 @dataclass(eq=False)
 class _Level:
-    """One ``__init__`` along the resolution order, and the call of the level above that runs it."""
+    """A function at work on the object while it is made: one ``__init__`` along the resolution order, or a
+    function that one of them calls on the object or hands it to.
 
-    initialiser: FunctionValue
+    ``name``: what the object is called in it. ``given``, ``time``: what the call that runs it hands over,
+    and where that call stands. ``within``: the functions that are running, this one last.
+    """
+
+    function: FunctionValue
+    name: str
     given: Given
     time: Time
+    within: tuple[FunctionValue, ...]
 
 
 @dataclass(eq=False)
@@ -109,6 +117,9 @@ class _Making:
     made: Instance
     supply: Supply
     levels: dict[int, _Level] = field(default_factory=dict)
+    called: dict[tuple[int, int], int] = field(default_factory=dict)
+    far: bool = False
+    acting: dict[tuple[str, int, bool], Acting | None] = field(default_factory=dict)
     asking: list[Time] = field(default_factory=list)
     pending: set[tuple[str, Time]] = field(default_factory=set)
     known: dict[str, Value] = field(default_factory=dict)
@@ -124,10 +135,15 @@ class _Making:
         self.pending.add(key)
         try:
             weighed = self._look(0, name, time)
+            if weighed.value is NotImplemented and not self.far:
+                self.far = True  # functions of other files are read only where these tell nothing
+                weighed = self._look(0, name, time)
+                self.far = False
         finally:
             self.pending.discard(key)
         if weighed.value is NotImplemented:
-            return _absent_or_open(self.interp, self.cls, name)
+            set_later = self._set_elsewhere(name)
+            return NotImplemented if set_later else _absent_or_open(self.interp, self.cls, name)
         missing = Unknown(f"{name} may not be assigned", self.made.place)
         value = weighed.or_else(missing, missing)
         if not time:
@@ -156,15 +172,15 @@ class _Making:
             time: Time = ()
             if number > 0:
                 supply, time = self._handed_up(number, function)
-            self.levels[number] = _Level(function, self._given(number, supply, time), time)
+            given = self._given(number, supply, time)
+            name = self.interp.local_bindings(function).first
+            self.levels[number] = _Level(function, name, given, time, (function,))
         return self.levels[number]
 
-    def _given(self, number: int, supply: Supply, time: Time, at: Node | None = None) -> Given:
-        """``at``: the call in the ``__init__`` from which all that is asked is looked at."""
-
+    def _given(self, number: int, supply: Supply, time: Time) -> Given:
         @contextmanager
         def looking_from(node: Node) -> Iterator[None]:
-            self.asking.append((*time, (number, (at or node).start_byte)))
+            self.asking.append((*time, (number, node.start_byte)))
             try:
                 yield
             finally:
@@ -176,20 +192,27 @@ class _Making:
 
     def _calls_up(self, number: int, level: _Level) -> list[tuple[Node, int]]:
         """The calls of an ``__init__`` that run another of the object's, and which."""
-        local = self.interp.local_bindings(level.initialiser)
+        local = self.interp.local_bindings(level.function)
         found = []
         for call in local.calls:
             callee = "".join(text(child(call, "function")).split())
             if not callee.endswith(".__init__"):
                 continue
             if callee.startswith("super("):
-                found.append((call, number + 1))
+                found.append((call, self._next(level.function)))
                 continue
             owner = callee.removesuffix(".__init__")
             for other, function in enumerate(self._initialisers()):
                 if other != number and function.owner is not None and function.owner.name == owner:
                     found.append((call, other))
         return found
+
+    def _next(self, function: FunctionValue) -> int:
+        """Which ``__init__`` ``super()`` means in a function: the first behind the function's own class."""
+        order = classes.mro(self.interp, self.cls)
+        behind = order[order.index(function.owner) + 1 :] if function.owner in order else []
+        owners = [each.owner for each in self._initialisers()]
+        return next((i for i, owner in enumerate(owners) if owner in behind), len(owners))
 
     def _handed_up(self, number: int, function: FunctionValue) -> tuple[Supply, Time]:
         """What an ``__init__`` is handed by the one that calls it: by position and by name; what
@@ -205,31 +228,20 @@ class _Making:
         return self.supply, ()
 
     def _supply_of_call(self, level: _Level, call: Node, function: FunctionValue, *, bound: bool) -> Supply:
-        """What a call in an ``__init__`` hands to a method; ``bound``: the object itself is not written."""
+        """What a call hands to a function, or an assignment to a property's setter; ``bound``: the object
+        itself is not written."""
         interp = self.interp
-        handed: dict[str, Node] = {}
-        arguments = named(child(call, "arguments"))
-        splats = [a for a in arguments if a.type in ("list_splat", "dictionary_splat")]
-        positional = [
-            a for a in arguments if a.type not in ("keyword_argument", "list_splat", "dictionary_splat")
-        ]
-        taking = [p.name for p in parameters(function.node) if p.kind in ("positional", "any")]
-        taking = taking[1:] if bound else taking
-        if not any(a.type == "list_splat" for a in splats):
-            handed.update(zip(taking, positional, strict=False))
-        for argument in arguments:
-            if argument.type == "keyword_argument":
-                handed[text(child(argument, "name"))] = child(argument, "value")
+        handed, whole = handed_over(interp, Acting(function, level.name, bound, call=call))
         defaults = interp.local_bindings(function).defaults
 
         def supply(name: str, annotation: str) -> Value:
             known = level.given.supply(name, annotation)
             if name in handed:
-                frame = frame_at(interp, level.initialiser, self.made, level.given, call.start_byte)
+                frame = frame_at(interp, level.function, self.made, level.given, call.start_byte)
                 with level.given.looking_from(call):
                     value = interp.evaluate(frame, handed[name])
                 return known if find_unknown(value, 0) is not None and known is not NotImplemented else value
-            if not splats and name in defaults:
+            if whole and name in defaults:
                 return interp.module_default(function, defaults[name])
             return known
 
@@ -238,7 +250,7 @@ class _Making:
     # -- looking -----------------------------------------------------------------------
 
     def _look(self, number: int, name: str, time: Time) -> Weighed:
-        """What an ``__init__``, and those it runs, leave in an attribute at a time."""
+        """What a function, and those it runs, leave in an attribute at a time."""
         level = self._level(number)
         if level is None:
             return Weighed()
@@ -258,24 +270,24 @@ class _Making:
         return Weighed(join_values(inner.value, found.value, because), found.certain)
 
     def _among_statements(self, number: int, level: _Level, name: str, limit: int | None) -> Weighed:
-        interp, function = self.interp, level.initialiser
+        interp, function = self.interp, level.function
         local = interp.local_bindings(function)
-        target = f"{local.first}.{name}"
+        target = f"{level.name}.{name}"
         up = {call.start_byte: other for call, other in self._calls_up(number, level)}
-        nodes = sorted(
-            [*local.events.get(target, ()), *self._may_set(level, name, up)], key=lambda node: node.start_byte
-        )
+        through = {node.start_byte: node for node in self._may_set(level, name, up)}
+        nodes = [node for node in local.events.get(target, ()) if node.start_byte not in through]
+        nodes = sorted([*nodes, *through.values()], key=lambda node: node.start_byte)
         if limit is not None:
             nodes = [node for node in nodes if node.start_byte < limit]
         end = function.node.end_byte if limit is None else limit
         frame = frame_at(interp, function, self.made, level.given, end)
 
         def value_of(there: Frame, node: Node) -> Weighed:
-            if node.type != "call":
-                return binding(interp, frame, there, node, target, limit)
             if node.start_byte in up:
                 return self._look(up[node.start_byte], name, ())
-            return self._set_by(number, level, node, name)
+            if node.start_byte in through:
+                return self._set_by(number, level, node, name)
+            return binding(interp, frame, there, node, target, limit)
 
         leaving = local.returns if limit is None else ()
         weighed = weigh(interp, frame, nodes, value_of, leaving, limit)
@@ -284,71 +296,84 @@ class _Making:
         value = changed_since(interp, frame, target, weighed.value, weighed.since, end)
         return Weighed(value, weighed.certain, weighed.since)
 
-    def _set_by(self, number: int, level: _Level, call: Node, name: str) -> Weighed:
-        """What a call in an ``__init__`` leaves in the attribute: followed where it is of a method that
-        assigns this one attribute and, of the object, nothing else."""
-        interp, called = self.interp, text(child(call, "function"))
-        unknown = Weighed(Unknown(f"{called} may set {name}", level.initialiser.module.place(call)))
-        method = classes.class_attribute(interp, self.cls, called.rpartition(".")[2])
-        if not isinstance(method, FunctionValue) or method.decorators:
-            return unknown
-        local = interp.local_bindings(method)
-        target = f"{local.first}.{name}"
-        own = {each for each in local.events if each.startswith(f"{local.first}.")}
-        if own != {target} or any(_on(each, local.first) for each in local.calls):
-            return unknown
-        supply = self._supply_of_call(level, call, method, bound=True)
-        given = self._given(number, supply, level.time, at=call)
-        frame = frame_at(interp, method, self.made, given, method.node.end_byte)
+    # -- functions that are handed the object --------------------------------------------
 
-        def value_of(there: Frame, node: Node) -> Weighed:
-            return binding(interp, frame, there, node, target, None)
-
-        weighed = weigh(interp, frame, local.events[target], value_of, local.returns)
-        if weighed.value is NotImplemented:
-            return weighed
-        end = method.node.end_byte
-        value = changed_since(interp, frame, target, weighed.value, weighed.since, end)
-        return Weighed(value, weighed.certain, call.start_byte)
+    def _set_by(self, number: int, level: _Level, node: Node, name: str) -> Weighed:
+        """What a statement that runs a function with the object in hand leaves in the attribute."""
+        acting = self._acting(level.function, level.name, node)
+        what = text(child(node, "function" if node.type == "call" else "left"))
+        unknown = Weighed(Unknown(f"{what} may set {name}", level.function.module.place(node)))
+        if acting is None or _is_changed(acting.function) or acting.function in level.within:
+            return unknown
+        key = (number, node.start_byte)
+        if key not in self.called:
+            self.called[key] = _CALLED + len(self.called)
+            supply = self._supply_of_call(level, node, acting.function, bound=acting.bound)
+            time = (*level.time, key)
+            given = replace(self._given(self.called[key], supply, time), names={acting.name: self.made})
+            within = (*level.within, acting.function)
+            self.levels[self.called[key]] = _Level(acting.function, acting.name, given, time, within)
+        found = self._look(self.called[key], name, ())
+        return Weighed(found.value, found.certain, node.start_byte)
 
     def _may_set(self, level: _Level, name: str, up: dict[int, int]) -> Iterator[Node]:
-        """The calls of an ``__init__`` that may set the attribute: of other ``__init__`` methods, of
-        methods that assign it, of ``setattr`` on the object."""
-        local = self.interp.local_bindings(level.initialiser)
+        """The statements of a function that may set the attribute otherwise than by its name: calls of
+        other ``__init__`` methods, of functions with the object in hand, of ``setattr`` on it; assignments
+        to properties."""
+        local = self.interp.local_bindings(level.function)
         for call in local.calls:
-            function = child(call, "function")
-            if call.start_byte in up:
+            named_so = registered_attribute(call) == name or _sets_any(call, level.name)
+            surely = call.start_byte in up or named_so
+            if surely or self._runs_setter(level.function, level.name, call, name, set()):
                 yield call
-            elif function.type == "attribute" and text(child(function, "object")) == local.first:
-                method = classes.class_attribute(self.interp, self.cls, text(child(function, "attribute")))
-                sets = isinstance(method, FunctionValue) and self._sets(method, name, set())
-                if sets or registered_attribute(call) == name:
-                    yield call
-            elif _sets_any(call, local.first):
-                yield call
+        for node in properties_set(level.name, local):
+            if self._runs_setter(level.function, level.name, node, name, set()):
+                yield node
 
-    def _sets(self, method: FunctionValue, name: str, seen: set[str]) -> bool:
-        """Whether a method, or one that it calls on the same object, assigns the attribute."""
-        if method.qualified_name in seen:
+    def _runs_setter(self, function: FunctionValue, own: str, node: Node, name: str, seen: set[str]) -> bool:
+        acting = self._acting(function, own, node)
+        return acting is not None and self._sets(acting, name, seen)
+
+    def _sets(self, acting: Acting, name: str, seen: set[str]) -> bool:
+        """Whether a function, or one that it hands the object on to, assigns the attribute."""
+        function = acting.function
+        if function.qualified_name in seen:
             return False
-        seen.add(method.qualified_name)
-        local = self.interp.local_bindings(method)
-        if f"{local.first}.{name}" in local.events:
+        seen.add(function.qualified_name)
+        local = self.interp.local_bindings(function)
+        if f"{acting.name}.{name}" in local.events:
             return True
-        for call in local.calls:
-            function = child(call, "function")
-            if function.type == "attribute" and text(child(function, "object")) == local.first:
-                inner = classes.class_attribute(self.interp, self.cls, text(child(function, "attribute")))
-                if isinstance(inner, FunctionValue) and self._sets(inner, name, seen):
-                    return True
+        nodes = [*local.calls, *properties_set(acting.name, local)]
+        return any(self._runs_setter(function, acting.name, node, name, seen) for node in nodes)
+
+    def _acting(self, function: FunctionValue, own: str, node: Node) -> Acting | None:
+        """The function that a call, or an assignment to a property, runs with the object in hand."""
+        key = (function.module.path, node.start_byte, self.far)
+        if key not in self.acting:
+            by = Acting(function, own)
+            self.acting[key] = acting_at(self.interp, self.cls, by, node, far=self.far)
+        return self.acting[key]
+
+    def _set_elsewhere(self, name: str) -> bool:
+        """Whether a method hands the object to a function that assigns the attribute."""
+        for base in classes.mro(self.interp, self.cls):
+            for found in classes.own_definitions(base).values() if isinstance(base, ClassValue) else ():
+                if found.node.type == "function_definition" and isinstance(base, ClassValue):
+                    method = FunctionValue(found.name, found.node, base.scope, base, found.decorators)
+                    local = self.interp.local_bindings(method)
+                    handing = (c for c in local.calls if child(c, "function").type == "identifier")
+                    if any(self._runs_setter(method, local.first, c, name, set()) for c in handing):
+                        return True
         return False
 
 
-def _on(call: Node, first: str) -> bool:
-    """Whether a call may set attributes of the object: of a method of its own, or handed the object."""
-    function = text(child(call, "function"))
-    given = (text(argument) for argument in named(child(call, "arguments")))
-    return function.startswith(f"{first}.") or function in _SETTING_ANY or first in given
+_CALLED = 1000
+"""Levels from this number on are of functions that were called with the object in hand."""
+
+
+def _is_changed(function: FunctionValue) -> bool:
+    """Whether a decorator may have made something else of a function."""
+    return any(not mark.endswith(".setter") for mark in function.decorators)
 
 
 def _sets_any(call: Node, first: str) -> bool:

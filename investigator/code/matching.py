@@ -52,6 +52,37 @@ def _first_that_fits(interp: Interpreter, frame: Frame, value: Value, clauses: l
     return None
 
 
+def is_taken(interp: Interpreter, frame: Frame, clause: Node) -> bool | None:
+    """Whether control comes into a ``case`` of the ``match`` around it; None when that is not known."""
+    body = clause.parent
+    assert body is not None
+    assert body.parent is not None
+    values = [interp.evaluate(frame, each) for each in body.parent.children_by_field_name("subject")]
+    value = values[0] if len(values) == 1 else tuple(values)
+    decided = True
+    for each in named(body):
+        if each.type != "case_clause":
+            continue
+        here = _is_chosen(interp, frame, each, value)
+        if each == clause:
+            return here if decided or here is False else None
+        if here:
+            return False
+        decided = decided and here is False
+    return None
+
+
+def _is_chosen(interp: Interpreter, frame: Frame, clause: Node, value: Value) -> bool | None:
+    """Whether a clause is taken, once those before it were not."""
+    captured: Captured = []
+    fits = _fits_clause(interp, frame, clause, value, captured)
+    guard = clause.child_by_field_name("guard")
+    if fits is False or guard is None:
+        return fits
+    held = None if captured else interp.truth(interp.evaluate(frame, first(guard)))
+    return held if fits or held is False else None
+
+
 def _take(interp: Interpreter, frame: Frame, value: Value, clauses: list[Node], captured: Captured) -> Signal:
     """The first clause's pattern fits: bind its names, look at its guard, run its body."""
     for name, part in captured:

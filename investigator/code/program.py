@@ -413,8 +413,13 @@ class Program:
                 source = self.tree.read(path)
             except LimitError:
                 continue
-            if len(source) <= MAX_FILE_BYTES and all(needle in source for needle in needles):
+            if len(source) <= MAX_FILE_BYTES and all(_holds(source, needle) for needle in needles):
                 module = self.module_at(path)
                 if module is not None:
                     found.append(module)
         return found
+
+
+def _holds(source: bytes, needle: bytes) -> bool:
+    """Whether a text holds a needle, whichever quotes it is written with."""
+    return needle in source or (b'"' in needle and needle.replace(b'"', b"'") in source)

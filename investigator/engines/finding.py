@@ -1,14 +1,15 @@
 """Finding things in an engine's tree by the role they play. Paths are hints: they save reading, no more."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from tree_sitter import Node
 
-from investigator.code import classes
+from investigator.code import classes, lazy
 from investigator.code.interpreter import Interpreter
 from investigator.code.program import Module
-from investigator.code.syntax import definition, descendants, field, statements, text
-from investigator.code.values import ClassValue, FunctionValue
+from investigator.code.syntax import definition, descendants, field, statements, string_value, text
+from investigator.code.values import ClassValue, FunctionValue, Value
 
 
 def class_named(interp: Interpreter, name: str, hint: str) -> ClassValue | None:
@@ -43,10 +44,20 @@ def functions(interp: Interpreter, module: Module) -> Iterator[FunctionValue]:
         elif inner.type == "class_definition":
             cls = interp.global_name(module, text(field(inner, "name")))
             if isinstance(cls, ClassValue):
-                yield from methods(interp, cls)
+                yield from own_methods(interp, cls)
 
 
 def methods(interp: Interpreter, cls: ClassValue) -> Iterator[FunctionValue]:
+    """The methods of a class: its own, then those that it has from a base and does not define anew."""
+    seen: set[str] = set()
+    for base in classes.mro(interp, cls):
+        for method in own_methods(interp, base) if isinstance(base, ClassValue) else ():
+            if method.name not in seen:
+                seen.add(method.name)
+                yield method
+
+
+def own_methods(interp: Interpreter, cls: ClassValue) -> Iterator[FunctionValue]:
     """The methods in a class's own body."""
     for name, found in classes.own_definitions(cls).items():
         if found.node.type != "function_definition":
@@ -54,6 +65,22 @@ def methods(interp: Interpreter, cls: ClassValue) -> Iterator[FunctionValue]:
         value = classes.own_attribute(interp, cls, name)
         if isinstance(value, FunctionValue):
             yield value
+
+
+def at_work(interp: Interpreter, cls: ClassValue, *, far: bool = False) -> Iterator[lazy.Acting]:
+    """The methods of a class, and the functions that they hand the object to, in the same file or (``far``)
+    in any. One that a single call runs has that call as its caller, so that what it is handed is known."""
+    found: dict[tuple[str, int], list[lazy.Acting]] = {}
+    for method in methods(interp, cls):
+        for acting in lazy.reachable(interp, cls, method, far=far):
+            key = (acting.function.module.path, acting.function.node.start_byte)
+            found.setdefault(key, []).append(acting)
+    for each in found.values():
+        called = {(a.call.start_byte, a.caller.function.module.path): a for a in each if a.caller and a.call}
+        if len(called) == 1:
+            yield next(iter(called.values()))
+        else:
+            yield replace(each[0], caller=None, call=None)
 
 
 def calls(function: FunctionValue, name: str) -> Iterator[Node]:
@@ -70,3 +97,56 @@ def calls(function: FunctionValue, name: str) -> Iterator[Node]:
 def mentions(node: Node, word: str) -> bool:
     """Whether a node's text holds a word; a cheap look before a walk through the node."""
     return word.encode() in (node.text or b"")
+
+
+def sole_caller(interp: Interpreter, function: FunctionValue) -> tuple[FunctionValue, Node] | None:
+    """The one place that calls a function: in its own file, or where others import it; None where there
+    is none, or several."""
+    found = list(_callers(interp, function, [function.module]))
+    if not found and function.owner is None:
+        importing = interp.program.search([f"import {function.name}"])
+        found = list(_callers(interp, function, importing))
+    return found[0] if len(found) == 1 else None
+
+
+def _callers(
+    interp: Interpreter, function: FunctionValue, modules: list[Module]
+) -> Iterator[tuple[FunctionValue, Node]]:
+    for module in modules:
+        for caller in functions(interp, module):
+            if caller.node != function.node:
+                yield from ((caller, call) for call in calls(caller, function.name))
+
+
+def through_caller(
+    interp: Interpreter,
+    function: FunctionValue,
+    receiver: Callable[[FunctionValue], Value],
+    supply: lazy.Supply,
+) -> lazy.Supply:
+    """The supply, and what the one place that calls the function hands over; ``receiver``: the object that
+    a calling method is run on."""
+
+    def supplied(name: str, annotation: str) -> Value:
+        known = supply(name, annotation)
+        found = sole_caller(interp, function) if known is NotImplemented else None
+        if found is None:
+            return known
+        caller, call = found
+        bound = function.owner is not None and field(call, "function").type == "attribute"
+        handed, _ = lazy.handed_over(interp, lazy.Acting(function, "", bound, call=call))
+        if name not in handed:
+            return known
+        further = through_caller(interp, caller, receiver, supply)
+        return lazy.value_at(interp, caller, handed[name], receiver(caller), further)
+
+    return supplied
+
+
+def bound_to(module: Module, value: str) -> Iterator[str]:
+    """The names that a file gives to a text: constants, members of enumerations, fields with a default."""
+    for node in descendants(module.file.root, "assignment"):
+        right = node.child_by_field_name("right")
+        if right is not None and right.type == "string" and string_value(right) == value:
+            left = field(node, "left")
+            yield text(field(left, "attribute") if left.type == "attribute" else left)

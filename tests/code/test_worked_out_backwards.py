@@ -172,22 +172,105 @@ def test_what_a_method_sets_that_init_calls(method: str, expected: int) -> None:
     assert attribute(code, "x") == expected
 
 
+CHANGE = """
+def change(thing, to=2):
+    thing.y = to
+    thing.x = thing.y + thing.y
+"""
+
+
 @pytest.mark.parametrize(
-    "method",
+    ("method", "expected"),
     [
-        "def make(self):\n        self.y = 2\n        self.x = self.y",
-        "def make(self):\n        self.other()\n        self.x = self.y",
-        "def make(self):\n        change(self)\n        self.x = self.y",
+        ("def make(self):\n        self.y = 2\n        self.x = self.y", 2),
+        ("def make(self):\n        self.other()\n        self.x = self.y", 2),
+        ("def make(self):\n        self.other()\n        self.x = self.y\n        self.y = 9", 2),
+        ("def make(self):\n        change(self)", 4),
+        ("def make(self):\n        change(thing=self, to=self.y)", 2),
+        ("def make(self):\n        change(self)\n        self.x = self.x + self.y", 6),
+        ("def make(self):\n        if self.y == 1:\n            return change(self)\n        self.x = 8", 4),
     ],
-    ids=["sets another one too", "calls another method", "hands the object on"],
 )
-def test_a_method_that_may_change_more_leaves_what_it_sets_open(method: str) -> None:
+def test_what_functions_set_that_are_handed_the_object(method: str, expected: int) -> None:
     code = (
-        "class Thing:\n    def __init__(self):\n        self.y = 1\n        self.make()\n\n"
+        f"{CHANGE}\n\nclass Thing:\n    def __init__(self):\n        self.y = 1\n        self.make()\n\n"
         f"    {method}\n\n    def other(self):\n        self.y = 2\n"
     )
 
+    assert attribute(code, "x") == expected
+
+
+def test_a_method_that_runs_itself_leaves_what_it_sets_open() -> None:
+    code = (
+        "class Thing:\n    def __init__(self):\n        self.make(3)\n\n    def make(self, n):\n"
+        "        self.x = n\n        if n:\n            self.make(n - 1)\n"
+    )
+
     assert find_unknown(attribute(code, "x")) is not None
+
+
+def test_what_a_property_keeps() -> None:
+    code = (
+        "class Thing:\n    def __init__(self):\n        self.x = 4\n\n    @property\n"
+        "    def x(self):\n        return self._kept\n\n    @x.setter\n    def x(self, value):\n"
+        "        self._kept = value * 2\n"
+    )
+
+    assert attribute(code, "_kept") == 8
+
+
+def test_what_a_function_sets_is_not_taken_for_missing() -> None:
+    code = (
+        "def change(thing):\n    thing.x = 1\n\n\nclass Thing:\n    def __init__(self):\n        self.y = 1\n"
+        "\n    def start(self):\n        change(self)\n"
+    )
+
+    assert attribute(code, "x") is NotImplemented
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [("block", 1), ("causal", 2), ("tree", 3), ("other", 4)],
+)
+def test_which_case_of_a_match_is_taken(kind: str, expected: int) -> None:
+    body = (
+        'match kind:\n    case "block":\n        x = 1\n    case "causal" | "dense":\n        x = 2\n'
+        '    case _ if kind.startswith("t"):\n        x = 3\n    case _:\n        x = 4\nseen(x)'
+    )
+
+    assert asked(body, kind=kind) == expected
+
+
+def test_a_case_that_may_be_taken_is_open() -> None:
+    body = "x = 0\nmatch flag:\n    case 1:\n        x = 1\n    case 2:\n        x = 2\nseen(x)"
+
+    assert find_unknown(asked(body)) is not None
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("if (x := y + 1) > 2:\n    pass\nseen(x)", 4),
+        ("if y < 2 or y:\n    if not (x := y):\n        x = 9\nseen(x)", 3),
+        ("z = 1 if (x := y) else 2\nseen(x + z)", 4),
+        ("if y < 1:\n    x = 7\nelif (x := y):\n    pass\nseen(x)", 3),
+    ],
+)
+def test_what_a_condition_binds(body: str, expected: int) -> None:
+    assert asked(body, y=3) == expected
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "x = 1\nif flag and (x := 2):\n    pass\nseen(x)",
+        "x = 1\nz = (x := 2) if flag else 3\nseen(x)",
+        "x = 1\nz = [y for y in items if (x := y)]\nseen(x)",
+        "x = 1\nif 1 < flag < (x := 2):\n    pass\nseen(x)",
+    ],
+)
+def test_what_a_condition_may_bind_is_open(body: str) -> None:
+    assert find_unknown(asked(body)) is not None
 
 
 @pytest.mark.parametrize("before", ["", "        self.table = None\n"], ids=["alone", "over an assignment"])

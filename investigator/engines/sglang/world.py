@@ -187,7 +187,7 @@ class Session:
     def _remember_properties(self, cls: ClassValue) -> None:
         """Work a config's properties out once: they are functions of its keys, asked layer by layer."""
         for base in classes.mro(self.interp, cls):
-            for method in finding.methods(self.interp, base) if isinstance(base, ClassValue) else ():
+            for method in finding.own_methods(self.interp, base) if isinstance(base, ClassValue) else ():
                 if "property" in method.decorators:
                     self.interp.natives[method.qualified_name] = _remembered(method)
 

@@ -5,7 +5,9 @@ from dataclasses import dataclass, replace
 
 from investigator.checkpoint import MTP_OWN
 from investigator.code import lazy
-from investigator.code.syntax import descendants, string_value
+from investigator.code.follow import deepen
+from investigator.code.interpreter import Interpreter
+from investigator.code.syntax import descendants, field, string_value, text
 from investigator.code.trace import Event, Happening
 from investigator.code.values import (
     BudgetSpent,
@@ -13,11 +15,12 @@ from investigator.code.values import (
     Instance,
     Raised,
     Symbol,
+    Unknown,
     Value,
     find_unknown,
 )
 from investigator.engines import refusal
-from investigator.engines.finding import mentions
+from investigator.engines.finding import bound_to, mentions, sole_caller
 from investigator.engines.interface import Step, Told
 from investigator.engines.vllm import draft_layers, drafter, roles, runners, target_layers
 from investigator.engines.vllm.world import ASSUMPTIONS, Session, World
@@ -40,23 +43,27 @@ def mask_token(world: World, runner: Runner) -> Told:
     world = world.all_full()
     if (refused := runners.unsupported(world, runner)) is not None:
         return refused
-    session = world.start(runner)
+    return deepen(lambda follow: _masked(world, runner, follow), lambda found: found[1])[0]
+
+
+def _masked(world: World, runner: Runner, follow: frozenset[str]) -> tuple[Told, Unknown | None]:
+    session = world.start(runner, follow=follow)
     interp = session.interp
     found = next(_mask_functions(session, runner), None)
     if found is None:
-        return Told(outcome=NotKnown(f"nothing on runner {runner.value}'s path reads {MASK}"))
+        return Told(outcome=NotKnown(f"nothing on runner {runner.value}'s path reads {MASK}")), None
     try:
         value = _run(session, found)
     except Raised as raised:
         outcome = refusal.stopped(interp.program, raised, f"reading {MASK}")
-        return Told(outcome=outcome, steps=(Step(raised.stack[-1], "stops with an error"),))
+        return Told(outcome=outcome, steps=(Step(raised.stack[-1], "stops with an error"),)), None
     except BudgetSpent as spent:
-        return Told(outcome=NotKnown(str(spent)))
+        return Told(outcome=NotKnown(str(spent))), None
     reads = [e for e in interp.trace.of(Happening.READ) if e.name.endswith(f".{MASK}")]
     steps = tuple(Step(e.place, f"reads {e.name}") for e in reads[-1:])
     if (missing := find_unknown(value)) is not None or not isinstance(value, int):
-        return Told(outcome=NotKnown(f"the mask token: {missing or value}"), steps=steps)
-    return Told(outcome=Known(value), steps=steps, assumptions=ASSUMPTIONS)
+        return Told(outcome=NotKnown(f"the mask token: {missing or value}"), steps=steps), missing
+    return Told(outcome=Known(value), steps=steps, assumptions=ASSUMPTIONS), None
 
 
 def _mask_functions(session: Session, runner: Runner) -> Iterator[FunctionValue]:
@@ -69,12 +76,25 @@ def _mask_functions(session: Session, runner: Runner) -> Iterator[FunctionValue]
         everywhere = session.interp.program.search(needles)
         modules = [m for m in everywhere if drafter.belongs(session, m, runner)]
     for module in modules:
+        words = {MASK, *bound_to(module, MASK)}
         for function in roles.functions(session.interp, module):
-            if not mentions(function.node, MASK):
+            body = field(function.node, "body")
+            if not any(mentions(body, word) for word in words):
                 continue
-            literals = (string_value(node) for node in descendants(function.node, "string"))
-            if MASK in literals and (runner is Runner.V1 or STORED in function.name):
-                yield function
+            said = {string_value(node) for node in descendants(body, "string")}
+            said |= {text(node) for node in descendants(body, "identifier")}
+            if words & said and (runner is Runner.V1 or STORED in function.name):
+                yield _whole(session.interp, function)
+
+
+def _whole(interp: Interpreter, function: FunctionValue) -> FunctionValue:
+    """The function that a part of it was cut from: what a part is handed, only its caller knows."""
+    local = interp.local_bindings(function)
+    if len([name for name in local.parameters if name not in local.defaults]) > 1:
+        above = sole_caller(interp, function)
+        if above is not None:
+            return _whole(interp, above[0])
+    return function
 
 
 def _run(session: Session, function: FunctionValue) -> Value:
@@ -185,8 +205,10 @@ def _read_keys(world: World, runner: Runner) -> Told:
         if world.checkpoint.method != MTP.name:
             target_layers.numbers(session, runner)
         if described(world.checkpoint).one_pass:
-            for function in list(_mask_functions(session, runner))[:1]:
-                _run(session, function)
+            masking = next(_mask_functions(session, runner), None)
+            if masking is None:
+                return Told(outcome=NotKnown(f"nothing on runner {runner.value}'s path reads {MASK}"))
+            _run(session, masking)
     except Raised as raised:
         outcome = refusal.stopped(world.program, raised, "the drafter's path")
         return Told(outcome=outcome, steps=(Step(raised.stack[-1], "stops with an error"),))

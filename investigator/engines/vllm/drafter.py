@@ -45,12 +45,14 @@ def model_runner(session: Session) -> Value:
         return Unknown("no class Worker that makes a model runner was found")
     made = lazy.instance(interp, worker, session.supply, label="worker")
     value: Value = Unknown(f"{worker.name} makes no {RUNNER}")
-    for method in roles.methods(interp, worker):
-        for node in interp.local_bindings(method).assigned.get(f"self.{RUNNER}", ()):
+    for acting in (a for far in (False, True) for a in roles.at_work(interp, worker, far=far)):
+        method, names = acting.function, {acting.name: made}
+        supply = lazy.supply_through(interp, acting, made, session.supply)
+        for node in interp.local_bindings(method).assigned.get(f"{acting.name}.{RUNNER}", ()):
             right = node.child_by_field_name("right")
-            if right is None or lazy.reached(interp, method, node, made, session.supply) is False:
+            if right is None or lazy.reached_through(interp, acting, node, made, session.supply) is False:
                 continue
-            value = lazy.value_at(interp, method, right, made, session.supply)
+            value = lazy.value_at(interp, method, right, made, supply, names=names)
             if isinstance(value, Instance) and value.cls is not None:
                 value.label = "model runner"
                 return value
@@ -92,19 +94,16 @@ def drafter(session: Session) -> Value:
 
 def _proposers(session: Session, cls: ClassValue) -> Iterator[str]:
     """Attributes ``x`` of a runner on which its methods call ``self.x.propose(...)``."""
-    seen = set()
-    for base in classes.mro(session.interp, cls):
-        if not isinstance(base, ClassValue):
-            continue
-        for method in roles.methods(session.interp, base):
-            for call in roles.calls(method, PROPOSE):
-                callee = field(call, "function")
-                owner = callee.child_by_field_name("object")
-                for node in descendants(owner, "attribute") if owner is not None else ():
-                    name = text(field(node, "attribute"))
-                    if text(field(node, "object")) == "self" and name not in seen:
-                        seen.add(name)
-                        yield name
+    seen: set[str] = set()
+    for method in roles.methods(session.interp, cls):
+        for call in roles.calls(method, PROPOSE):
+            callee = field(call, "function")
+            owner = callee.child_by_field_name("object")
+            for node in descendants(owner, "attribute") if owner is not None else ():
+                name = text(field(node, "attribute"))
+                if text(field(node, "object")) == "self" and name not in seen:
+                    seen.add(name)
+                    yield name
 
 
 def _replace(interp: Interpreter, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:  # noqa: ARG001

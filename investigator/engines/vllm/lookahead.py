@@ -26,9 +26,10 @@ from investigator.code.values import (
 )
 from investigator.engines.finding import mentions
 from investigator.engines.interface import Step, Told
+from investigator.engines.refusal import stopped
 from investigator.engines.vllm import roles
 from investigator.engines.vllm.world import ASSUMPTIONS, Session, World
-from investigator.model import Known, NotKnown, Outcome, Refused
+from investigator.model import Known, NotKnown, Outcome
 
 SCHEDULER = "vllm/v1/core/sched/scheduler.py"
 MANAGER = "vllm/v1/core/kv_cache_manager.py"
@@ -60,7 +61,8 @@ def _reserved(world: World, follow: frozenset[str]) -> _Reserved:
     try:
         slots, places = _slots(session, cls)
     except Raised as raised:
-        return _Reserved(Refused(str(raised)), (Step(raised.stack[-1], "raises"),))
+        outcome = stopped(session.interp.program, raised, "following the slots")
+        return _Reserved(outcome, (Step(raised.stack[-1], "raises"),))
     except BudgetSpent as spent:
         return _Reserved(NotKnown(str(spent)))
     steps = (*_made(session), *places)
@@ -78,15 +80,19 @@ def _slots(session: Session, cls: ClassValue) -> tuple[dict[str, Value], list[St
     scheduler = lazy.instance(interp, cls, session.supply, label="scheduler")
     slots: dict[str, Value] = {}
     steps: list[Step] = []
-    for method, call in _allocations(session, cls):
-        phase = "first" if _admits(method, call) else "running"
+    for acting, call in list(_allocations(session, cls)) or _allocations(session, cls, far=True):
+        method = acting.function
+        phase = "first" if _admits(acting, call) else "running"
         request, node = _arguments(session, call)
         if node is None:
             count = _default(session)
             place = method.module.place(call)
         else:
-            names = {request: _request(0 if phase == "first" else 100)} if request else {}
-            count = lazy.value_at(interp, method, node, scheduler, session.supply, names=names)
+            names: dict[str, Value] = {acting.name: scheduler}
+            if request:
+                names[request] = _request(0 if phase == "first" else 100)
+            supply = lazy.supply_through(interp, acting, scheduler, session.supply)
+            count = lazy.value_at(interp, method, node, scheduler, supply, names=names)
             place = _decider(session, node) or method.module.place(node)
         when = "when a request is first scheduled" if phase == "first" else "for a running request"
         steps.append(Step(place, f"{count} slots are reserved {when}"))
@@ -95,17 +101,21 @@ def _slots(session: Session, cls: ClassValue) -> tuple[dict[str, Value], list[St
     return slots, steps
 
 
-def _allocations(session: Session, cls: ClassValue) -> Iterator[tuple[FunctionValue, Node]]:
-    for method in roles.methods(session.interp, cls):
-        for call in roles.calls(method, ALLOCATE):
-            yield method, call
+def _allocations(
+    session: Session, cls: ClassValue, *, far: bool = False
+) -> Iterator[tuple[lazy.Acting, Node]]:
+    for acting in roles.at_work(session.interp, cls, far=far):
+        for call in roles.calls(acting.function, ALLOCATE):
+            yield acting, call
 
 
-def _admits(method: FunctionValue, call: Node) -> bool:
+def _admits(acting: lazy.Acting, call: Node) -> bool:
     """Whether the innermost loop around the call that takes requests is the one that admits them:
     it appends to the list of running requests."""
     around = enclosing(call, "while_statement", "for_statement", "function_definition")
-    while around is not None and around != method.node:
+    if around == acting.function.node and acting.caller is not None and acting.call is not None:
+        return _admits(acting.caller, acting.call)
+    while around is not None and around != acting.function.node:
         for node in descendants(around, "call") if mentions(around, ADMITTED_TO) else ():
             callee = field(node, "function")
             if callee.type != "attribute" or text(field(callee, "attribute")) not in ("append", "add"):

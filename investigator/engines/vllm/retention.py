@@ -19,6 +19,7 @@ from investigator.code.syntax import Place
 from investigator.code.trace import Happening
 from investigator.code.values import (
     BudgetSpent,
+    ClassValue,
     FunctionValue,
     Instance,
     Raised,
@@ -169,13 +170,14 @@ def _behind(session: Session, manager: Instance, computed: int, in_flight: int, 
     found = _freeing(session)
     if found is None:
         return Unknown(f"nothing that calls {FREE} for a running request was found")
-    function, call = found
+    manager_class, acting, call = found
+    function = acting.function
     coordinator_class = session.class_named("KVCacheCoordinator", COORDINATOR)
     coordinator = Instance(
         coordinator_class, {"single_type_managers": (manager,)}, complete=False, label="kv cache coordinator"
     )
     receiver = Instance(
-        function.owner,
+        manager_class,
         {"coordinator": coordinator, "max_model_len": 2 * computed},
         complete=False,
         label="kv cache manager",
@@ -192,7 +194,7 @@ def _behind(session: Session, manager: Instance, computed: int, in_flight: int, 
     before = len(interp.trace.events)
     stopped: Raised | None = None
     try:
-        lazy.value_at(interp, function, call, receiver, supply)
+        lazy.value_at(interp, function, call, receiver, supply, names={acting.name: receiver})
     except Raised as raised:
         stopped = raised  # what is done with the boundary, on tables that are not there, matters not
     events = [
@@ -224,15 +226,15 @@ def _freed(call: Place, boundary: Place, freed: int) -> list[Step]:
     ]
 
 
-def _freeing(session: Session) -> tuple[FunctionValue, Node] | None:
+def _freeing(session: Session) -> tuple[ClassValue, lazy.Acting, Node] | None:
     """Where blocks are freed for a request that slots are allocated for."""
     interp = session.interp
     manager = session.class_named("KVCacheManager", MANAGER)
     if manager is None:
         return None
-    for method in roles.methods(interp, manager):
-        if "request" not in interp.local_bindings(method).parameters:
+    for acting in (a for far in (False, True) for a in roles.at_work(interp, manager, far=far)):
+        if "request" not in interp.local_bindings(acting.function).parameters:
             continue
-        for call in roles.calls(method, FREE):
-            return method, call
+        for call in roles.calls(acting.function, FREE):
+            return manager, acting, call
     return None

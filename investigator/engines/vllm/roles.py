@@ -11,7 +11,7 @@ from investigator.code.program import Module
 from investigator.code.syntax import Place, descendants, field, named, string_value
 from investigator.code.values import ClassValue, Unknown, Value
 from investigator.engines.configs import NO_TARGET
-from investigator.engines.finding import calls, class_named, functions, methods
+from investigator.engines.finding import at_work, calls, class_named, functions, methods
 
 MODELS = "vllm/model_executor/models"
 REGISTRY = f"{MODELS}/registry.py"
@@ -177,6 +177,7 @@ __all__ = [
     "HINTS",
     "Entry",
     "architecture_flag",
+    "at_work",
     "calls",
     "class_named",
     "draft_registry",

@@ -7,20 +7,26 @@ from dataclasses import dataclass, replace
 from tree_sitter import Node
 
 from investigator.code import classes, lazy
-from investigator.code.local_bindings import parameters_of
+from investigator.code.follow import deepen
+from investigator.code.interpreter import Interpreter
 from investigator.code.program import Module
-from investigator.code.syntax import Place, descendants, enclosing, field, text
+from investigator.code.syntax import Place, descendants, field, text
 from investigator.code.trace import Happening
 from investigator.code.values import (
     BudgetSpent,
+    ClassValue,
     FunctionValue,
     Raised,
+    Unknown,
 )
 from investigator.engines.interface import Step, Told
 from investigator.engines.refusal import is_deliberate
 from investigator.engines.vllm import roles
 from investigator.engines.vllm.world import Session, World
 from investigator.model import NotKnown, Runner, Unsupported
+
+ABOUT_RUNNERS = b"v2_model_runner"
+"""What a condition that tells the runners apart names."""
 
 
 @dataclass(frozen=True)
@@ -73,35 +79,54 @@ def admission(world: World, runner: Runner) -> Admission:
 
 
 def _admission(world: World, runner: Runner) -> Admission:
-    session = world.start(runner, follow=frozenset())
+    return deepen(lambda follow: _checked(world, runner, follow), lambda found: found[1])[0]
+
+
+def _checked(world: World, runner: Runner, follow: frozenset[str]) -> tuple[Admission, Unknown | None]:
+    """What the checks say; with it a function that was handed the config and left alone: it may raise."""
+    session = world.start(runner, follow=follow)
     interp = session.interp
     cls = session.vllm_config.cls
     if cls is None:
-        return Admission(unknown="no class VllmConfig was found")
+        return Admission(unknown="no class VllmConfig was found"), None
     check = classes.class_attribute(interp, cls, "__post_init__")
     if not isinstance(check, FunctionValue):
-        return Admission()
-    for call in _runner_checks(check):
-        runs = lazy.reached(interp, check, call, session.vllm_config, session.supply)
+        return Admission(), None
+    checks = _runner_checks(interp, cls, check, far=False) or _runner_checks(interp, cls, check, far=True)
+    if not checks and any(_may_check(method) for method in roles.methods(interp, cls)):
+        return Admission(unknown=f"no check of the runner was found in {check.qualified_name}"), None
+    for acting in checks:
+        assert acting.caller is not None
+        assert acting.call is not None
+        runs = lazy.reached_through(interp, acting.caller, acting.call, session.vllm_config, session.supply)
         if runs is False:
             continue
-        method = classes.class_attribute(interp, cls, text(field(field(call, "function"), "attribute")))
-        if not isinstance(method, FunctionValue):
-            continue
         try:
-            interp.enter(method, (session.vllm_config,), {})
+            interp.enter(acting.function, (), {acting.name: session.vllm_config})
         except Raised as raised:
             if runs is None or not is_deliberate(interp.program, raised):
-                return Admission(unknown=f"whether {check.qualified_name} ends in {raised}")
+                return Admission(unknown=f"whether {check.qualified_name} ends in {raised}"), None
             reasons = tuple(_reasons(session)) or (Reason(raised.error.message, (raised.stack[-1],)),)
-            return Admission(reasons, str(raised))
+            return Admission(reasons, str(raised)), None
         except BudgetSpent as spent:
-            return Admission(unknown=str(spent))
+            return Admission(unknown=str(spent)), None
         maybe = _undecided(session)
         if (others := [reason for reason in maybe if not reason.about_windows]) or maybe:
             said = f"the check may list {', '.join(repr(reason.text) for reason in others or maybe)}"
-            return Admission(unknown=said if others else None, windows_unknown=said)
-    return Admission()
+            return Admission(unknown=said if others else None, windows_unknown=said), _left_alone(session)
+    left = _left_alone(session)
+    return Admission(unknown=str(left) if left is not None else None), left
+
+
+def _left_alone(session: Session) -> Unknown | None:
+    """A function of the engine that was handed the whole config, or what the check has listed, and was not
+    followed: it may raise."""
+    for event in session.interp.trace.of(Happening.SKIP):
+        handed = (*event.value[0], *event.value[1].values())
+        outside = event.name.partition(".")[0].islower() and "." in event.name
+        if not outside and any(isinstance(v, list) or v is session.vllm_config for v in handed):
+            return Unknown(f"{event.name} was not followed", event.place, not_followed=event.name)
+    return None
 
 
 def unsupported(world: World, runner: Runner) -> Told | None:
@@ -176,18 +201,38 @@ def _conditions(module: Module, place: Place) -> list[Place]:
     return [module.place(field(clause, "condition")) for clause in reversed(clauses)]
 
 
-def _runner_checks(check: FunctionValue) -> list[Node]:
-    """``self.NAME()`` statements that run under a condition about the runner."""
-    found = []
-    receiver = next(parameters_of(check.node))[0]
-    for call in descendants(field(check.node, "body"), "call"):
-        callee = field(call, "function")
-        if callee.type != "attribute" or text(field(callee, "object")) != receiver:
-            continue
-        around = enclosing(call, "if_statement")
-        while around is not None:
-            if "v2_model_runner" in text(field(around, "condition")).lower():
-                found.append(call)
-                break
-            around = enclosing(around, "if_statement")
-    return found
+def _runner_checks(
+    interp: Interpreter, cls: ClassValue, check: FunctionValue, *, far: bool
+) -> list[lazy.Acting]:
+    """What a check, or a part of it, runs with the config in hand under a condition about the runner."""
+    return [
+        acting
+        for acting in lazy.reachable(interp, cls, check, far=far)
+        if acting.caller is not None
+        and any(_is_about_runners(interp, acting.caller, each) for each in _conditions_of(acting.call))
+    ]
+
+
+def _may_check(method: FunctionValue) -> bool:
+    """Whether a method stops with an error that may be about the runner."""
+    words = (method.node.text or b"").lower()
+    return ABOUT_RUNNERS in words and b"raise " in words
+
+
+def _conditions_of(node: Node | None) -> Iterator[Node]:
+    """The conditions around a node, those of a ``match`` too."""
+    while node is not None and node.type != "function_definition":
+        node = node.parent
+        if node is not None and node.type in ("if_statement", "elif_clause"):
+            yield field(node, "condition")
+        elif node is not None and node.type == "match_statement":
+            yield from node.children_by_field_name("subject")
+            yield from (g for c in descendants(node, "case_clause") if (g := c.child_by_field_name("guard")))
+
+
+def _is_about_runners(interp: Interpreter, acting: lazy.Acting, condition: Node) -> bool:
+    """Whether a condition names the runner, or a variable that was made of it."""
+    names = {text(node) for node in (condition, *descendants(condition, "identifier"))}
+    assigned = interp.local_bindings(acting.function).assigned
+    made_of = [node for name in names for node in assigned.get(name, ())]
+    return any(ABOUT_RUNNERS in (node.text or b"").lower() for node in (condition, *made_of))

@@ -31,6 +31,7 @@ from investigator.code.values import (
 )
 from investigator.engines import refusal
 from investigator.engines.configs import NO_TARGET
+from investigator.engines.finding import sole_caller, through_caller
 from investigator.engines.interface import Step, Told
 from investigator.engines.vllm import drafter, roles, runners
 from investigator.engines.vllm.states import Layer, LayerStack, Norm, Positions, State
@@ -121,11 +122,14 @@ def numbers(session: Session, runner: Runner) -> tuple[Value, tuple[Step, ...]]:
         return Unknown(f"nothing on runner {runner.value}'s path calls {SETTER}"), ()
     function, call = places[0]
     argument = named(field(call, "arguments"))[0]
-    receiver: Value = None
-    if function.owner is not None:
-        receiver = lazy.instance(interp, function.owner, session.supply)
-        receiver.attributes["speculative_config"] = session.speculative_config
-        receiver.attributes["vllm_config"] = session.vllm_config
+
+    def receiver(method: FunctionValue) -> Value:
+        if method.owner is None:
+            return None
+        made = lazy.instance(interp, method.owner, session.supply)
+        made.attributes["speculative_config"] = session.speculative_config
+        made.attributes["vllm_config"] = session.vllm_config
+        return made
 
     def supply(name: str, annotation: str) -> Value:
         known = session.supply(name, annotation)
@@ -133,7 +137,8 @@ def numbers(session: Session, runner: Runner) -> tuple[Value, tuple[Step, ...]]:
             return target_model(session) or NotImplemented  # asked for its class's own choice
         return known
 
-    value = lazy.value_at(interp, function, argument, receiver, supply)
+    handed = through_caller(interp, function, receiver, supply)
+    value = lazy.value_at(interp, function, argument, receiver(function), handed)
     steps = [*_reads(session), Step(function.module.place(call), "the numbers are handed to the target")]
     return value, tuple(steps)
 
@@ -192,9 +197,9 @@ def _depths(session: Session, runner: Runner, numbers: tuple[int, ...]) -> tuple
     if not isinstance(setter, FunctionValue):
         step = Step(cls.module.place(field(cls.node, "name")), f"{cls.name} has no {SETTER}")
         for function, call in setter_calls(session, runner):
-            if (stop := refusal.without_interface(function, call)) is not None:
-                said = f"{refusal.words(stop)} ({cls.name})"
-                return Refused(said), (step, Step(function.module.place(stop), "stops with an error"))
+            if (stop := _stops(interp, function, call)) is not None:
+                said, where = f"{refusal.words(stop[1])} ({cls.name})", stop[0].module.place(stop[1])
+                return Refused(said), (step, Step(where, "stops with an error"))
         return [], (step,)
     before = len(list(interp.trace.of(Happening.STORE)))
     interp.enter(setter, (model, numbers), {})
@@ -208,6 +213,15 @@ def _depths(session: Session, runner: Runner, numbers: tuple[int, ...]) -> tuple
     if place is not None:
         steps.append(Step(place, "the target captures the stream here"))
     return streams, tuple(steps)
+
+
+def _stops(interp: Interpreter, function: FunctionValue, call: Node) -> tuple[FunctionValue, Node] | None:
+    """The ``raise`` above a call that stops at a target without an interface, in the function or in the one
+    that calls it."""
+    if (stop := refusal.without_interface(function, call)) is not None:
+        return function, stop
+    above = sole_caller(interp, function) if function.name.startswith("_") else None
+    return _stops(interp, *above) if above is not None else None
 
 
 def target_model(session: Session) -> Instance | None:

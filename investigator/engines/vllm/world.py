@@ -146,7 +146,7 @@ class Session:
         kind = draft.raw.get("speculators_model_type")
         for module in self.interp.program.mentioning([f'("{kind}")', "pre_trained_config"], [CONVERTERS]):
             for function in roles.functions(self.interp, module):
-                if any(d.endswith(f'("{kind}")') for d in function.decorators):
+                if any(d.endswith((f'("{kind}")', f"('{kind}')")) for d in function.decorators):
                     given = {"config_dict": dict(draft.raw), "pre_trained_config": converted}
                     self.interp.enter(function, (), given)
                     return converted
