@@ -297,12 +297,21 @@ def undecided(interp: Interpreter, frame: Frame, node: Node, position: int | Non
     found = set()
     # Outermost first: an inner condition may make sense only where the outer ones hold.
     for condition, wanted in reversed(around):
+        if not wanted and _ends_in_raise(condition):
+            continue  # whoever comes further did not raise there, as where the raise stands above
         truth = None if condition.type in _HANDLERS else _truth_of(interp, frame, condition)
         if truth is None:
             found.add((condition.start_byte, wanted))
         elif truth is not wanted:
             return None
     return frozenset(found)
+
+
+def _ends_in_raise(condition: Node) -> bool:
+    """Whether what stands under the condition of an ``if`` ends in a ``raise``."""
+    body = condition.parent.child_by_field_name("consequence") if condition.parent is not None else None
+    inside = named(body) if body is not None else []
+    return bool(inside) and inside[-1].type == "raise_statement"
 
 
 def _truth_of(interp: Interpreter, frame: Frame, condition: Node) -> bool | None:

@@ -229,6 +229,19 @@ def test_what_a_function_sets_is_not_taken_for_missing() -> None:
 
 
 @pytest.mark.parametrize(
+    "body",
+    [
+        "x = 1\nif y == 3:\n    raise ValueError(y)\nx = 2\nseen(x)",
+        "x = 1\nif y == 3:\n    raise ValueError(y)\nelse:\n    x = 2\n    seen(x)",
+        "x = 1\nif y == 3:\n    raise ValueError(y)\nelif y:\n    x = 2\n    seen(x)",
+    ],
+    ids=["above", "in the else", "in the elif"],
+)
+def test_what_follows_a_raise_is_about_runs_that_come_there(body: str) -> None:
+    assert asked(body, y=3) == 2
+
+
+@pytest.mark.parametrize(
     ("kind", "expected"),
     [("block", 1), ("causal", 2), ("tree", 3), ("other", 4)],
 )
