@@ -222,7 +222,8 @@ def _not_checked(
         left.append(NotChecked(what="the target's config", why=missing or ""))
     left += not_live("the Hub itself", {m.config.repo: m.not_live for m in (draft, target) if m is not None})
     for model in (draft, target):
-        if model is not None and not model.config.complete:
+        again = model is target and target is not None and target.config.repo == draft.config.repo
+        if model is not None and not model.config.complete and not again:
             why = "the snapshot holds only some of the file's keys; a key it lacks is unknown, not absent"
             left.append(NotChecked(what=f"keys that the snapshot of {model.config.repo} lacks", why=why))
     layers = target_layers(target.config if target else None)

@@ -130,7 +130,7 @@ def _notes(investigation: Investigation) -> list[str]:
     days: dict[str, list[str]] = {}
     for source in filter(summary.is_dated, investigation.sources):
         days.setdefault(f"{source.retrieved_at:%Y-%m-%d}", []).append(summary.source_label(source))
-    dated = "; ".join(f"{', '.join(names)} ({day})" for day, names in days.items())
+    dated = "; ".join(f"{', '.join(dict.fromkeys(names))} ({day})" for day, names in days.items())
     notes = [f"recorded on the day given, not read in this run: {dated}"] if dated else []
     return notes + [
         f"agent {agent.name} brought only a part: {agent.error}"

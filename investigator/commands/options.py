@@ -197,7 +197,7 @@ def case_options(command: F) -> F:
 def drafter(draft: str, target: str | None, method: str | None) -> RepoSpec:
     """The drafter that the running command's options name: for ``--method mtp`` without ``--draft`` the
     target itself. Raises UsageError."""
-    if method == MTP.name and "draft" not in given_options():
+    if method == MTP.name and given_options().isdisjoint({"draft", "drafts"}):
         if target is None:
             raise UsageError(
                 "--method mtp names no model",

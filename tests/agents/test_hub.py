@@ -44,7 +44,12 @@ class Run:
     events: list[Event]
 
 
-def run(draft: str, target: str | None = None, questions: Sequence[Question] = (OFFSET, NOTHING)) -> Run:
+def run(
+    draft: str,
+    target: str | None = None,
+    questions: Sequence[Question] = (OFFSET, NOTHING),
+    method: str | None = None,
+) -> Run:
     events: list[Event] = []
 
     async def main() -> tuple[AgentResult, Checkpoint]:
@@ -52,6 +57,7 @@ def run(draft: str, target: str | None = None, questions: Sequence[Question] = (
             engine=EngineSpec.parse("vllm==0.20.1"),
             draft=RepoSpec.parse(draft),
             target=RepoSpec.parse(target) if target else None,
+            method=method,
         )
         context = AgentContext(
             case=case,
@@ -242,3 +248,21 @@ def test_a_wrong_drafter_is_a_usage_error(tmp_path: Path) -> None:
 def test_an_unknown_drafter_offline_is_an_error_with_advice() -> None:
     with pytest.raises(OfflineError, match="nobody/nothing would have to be fetched"):
         run("nobody/nothing")
+
+
+def test_a_model_that_drafts_for_itself_is_its_own_target() -> None:
+    found = run("Qwen/Qwen3.6-27B", method="mtp")
+
+    assert (found.checkpoint.method, found.checkpoint.layout) == ("mtp", "mtp-own")
+    assert found.checkpoint.target is not None
+    assert found.checkpoint.target.repo == "Qwen/Qwen3.6-27B"
+    assert found.checkpoint.num_target_layers == 64
+    lacking = [item for item in found.result.not_checked if "lacks" in item.what]
+    assert len(lacking) == 1
+
+
+def test_a_target_without_a_word_of_mtp_is_still_no_drafter() -> None:
+    with pytest.raises(UsageError, match="is not a drafter's config") as caught:
+        run("Qwen/Qwen3.6-27B")
+
+    assert "add --method mtp" in caught.value.advice

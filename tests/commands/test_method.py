@@ -5,7 +5,7 @@ import pytest
 from click.testing import CliRunner
 
 from investigator.case import DEFAULT_DRAFT, DEFAULT_PULL_REQUESTS, DEFAULT_REFERENCES, Case
-from investigator.commands.options import case_options
+from investigator.commands.options import case_options, drafter, method_option
 from investigator.commands.run import repeated
 from investigator.errors import UsageError
 
@@ -68,3 +68,21 @@ def test_the_command_that_repeats_a_run_names_it() -> None:
     assert repeated(case) == (
         "investigate run --engine vllm==0.20.1 --draft some/model --target some/model --method mtp"
     )
+
+
+def test_a_timeline_of_several_models() -> None:
+    named: list[str] = []
+
+    @click.command()
+    @click.option("--draft", "drafts", multiple=True, default=(DEFAULT_DRAFT,))
+    @method_option
+    def command(drafts: tuple[str, ...], method: str | None) -> None:
+        named.extend(str(drafter(draft, None, method)) for draft in drafts)
+
+    run = CliRunner().invoke
+    run(
+        command, ["--method", "mtp", "--draft", "some/model", "--draft", "some/other"], catch_exceptions=False
+    )
+    assert named == ["some/model", "some/other"]
+    with pytest.raises(UsageError, match="--method mtp names no model"):
+        run(command, ["--method", "mtp"], catch_exceptions=False)

@@ -1,14 +1,12 @@
-"""The draft config's keys on the drafter's own path: coverage, width, vocabulary, rotation, retention."""
+"""The draft config's keys on the drafter's own path: coverage, width, vocabulary, retention."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from investigator.checkpoint import MTP_ASSISTANT
 from investigator.code import lazy
 from investigator.code.follow import deepen
-from investigator.code.interpreter import Interpreter
-from investigator.code.syntax import Place, text
 from investigator.code.syntax import field as child
+from investigator.code.syntax import text
 from investigator.code.trace import Event, Happening
 from investigator.code.values import (
     BudgetSpent,
@@ -23,17 +21,13 @@ from investigator.code.values import (
 from investigator.engines import finding
 from investigator.engines.interface import Step, Told
 from investigator.engines.refusal import stopped
-from investigator.engines.sglang import draft_layers, target_layers, worker
+from investigator.engines.sglang import draft_layers, rotary, target_layers, worker
 from investigator.engines.sglang.mtp import MTP_LAYERS
 from investigator.engines.sglang.world import ASSUMPTIONS, MODEL_CONFIG, Session, World
 from investigator.methods import MTP
 from investigator.model import Json, Known, NotKnown, Refused, Unsupported
 
 DRAFT = "draft config"
-ROPE = "get_rope"
-ROPE_HINT = "sglang/srt/layers/rotary_embedding/__init__.py"
-NEOX = "is_neox_style"
-LAYOUTS = {True: "halves", False: "pairs"}
 MAPS = ("d2t", "hot_token_id")
 """What a draft model that maps vocabularies calls the map, in its weights and on itself."""
 KEPT = ("vocab_size", "hidden_size", "head_dim", "num_attention_heads", "num_key_value_heads")
@@ -51,7 +45,11 @@ def read_keys(world: World) -> Told:
     """
     if world.checkpoint.method == MTP.name and _counts_several(world):
         return Told(outcome=NotKnown(MTP_LAYERS))
-    windows, causal, turned = draft_layers.windows(world), draft_layers.causality(world), rotation(world)
+    windows, causal, turned = (
+        draft_layers.windows(world),
+        draft_layers.causality(world),
+        rotary.rotation(world),
+    )
     if isinstance(windows.outcome, Refused | Unsupported):
         return windows
     draft = draft_layers.build(world)
@@ -135,69 +133,6 @@ def _without_effect(world: World, windows: Told, causal: Told, turned: Told) -> 
         if theta is not None and turned.outcome.value["theta"] != theta:
             keys.add("rope_theta")
     return keys
-
-
-# -- rotation --------------------------------------------------------------------------
-
-
-@dataclass
-class _Ropes:
-    """Stands in for the function that makes rotary embeddings: keeps what each is made with."""
-
-    made: list[tuple[Value, Value, Place]] = field(default_factory=list)
-
-    def __call__(self, interp: Interpreter, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
-        """One rotary embedding."""
-        given = dict(kwargs)
-        for module in interp.program.mentioning([f"def {ROPE}("], [ROPE_HINT, *_ROPE_HINTS]):
-            function = interp.global_name(module, ROPE)
-            if isinstance(function, FunctionValue):
-                local = interp.local_bindings(function)
-                given = {**dict(zip(local.parameters, args, strict=False)), **kwargs}
-                for name, default in local.defaults.items():
-                    if name not in given:
-                        given[name] = lazy.value_at(interp, function, default, None)
-                break
-        theta = given.get("base", Unknown("the base of the angles"))
-        self.made.append((given.get(NEOX, Unknown(NEOX)), theta, interp.stack[-1]))
-        return Unknown("rotary embedding")
-
-
-_ROPE_HINTS = ("sglang/srt/layers/rotary_embedding/factory.py", "sglang/srt/layers/rotary_embedding.py")
-
-
-def rotation(world: World) -> Told:
-    """``Known({"layout": "halves" | "pairs", "theta": t, "from": "draft"})``."""
-    return deepen(lambda follow: _rotation(world, follow), lambda told: told[1])[0]
-
-
-def _rotation(world: World, follow: frozenset[str]) -> tuple[Told, Unknown | None]:
-    ropes = _Ropes()
-    draft = draft_layers.build(world, follow, {ROPE: ropes})
-    if draft.unsupported is not None:
-        return Told(outcome=Unsupported(draft.unsupported)), None
-    if not ropes.made:
-        why = draft.unknown or draft.refused or "its layers make no rotary embedding that was seen"
-        return Told(outcome=NotKnown(f"the draft model: {why}")), None
-    reads = draft_layers.config_reads(draft.session, ("rope_theta", "rope_parameters"))
-    steps = [Step(e.place, f"reads {e.name}") for e in reads]
-    steps += [
-        Step(place, "the draft layer's rotary embedding is made")
-        for place in dict.fromkeys(draft_layers.argument(draft.session, p, "base") for *_, p in ropes.made)
-    ]
-    missing = find_unknown([(neox, theta) for neox, theta, _ in ropes.made])
-    if missing is not None:
-        return Told(outcome=NotKnown(f"how the draft layers rotate: {missing}"), steps=tuple(steps)), missing
-    if len({(neox, theta) for neox, theta, _ in ropes.made}) > 1:
-        return Told(outcome=NotKnown("the draft layers rotate in several ways"), steps=tuple(steps)), None
-    neox, theta, _ = ropes.made[0]
-    answer: dict[str, Json] = {"layout": LAYOUTS[bool(neox)], "theta": _whole(theta), "from": "draft"}
-    return Told(outcome=Known(answer), steps=tuple(steps), assumptions=world.assumptions), None
-
-
-def _whole(number: Value) -> Json:
-    """``float(1000000)`` is the number that a config writes without a point."""
-    return int(number) if isinstance(number, float) and number.is_integer() else number
 
 
 # -- feature width, vocabulary ---------------------------------------------------------

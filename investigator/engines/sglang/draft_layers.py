@@ -151,7 +151,7 @@ def _ask(
     wanted = world.checkpoint.num_draft_layers
     if len(draft.built) != wanted:
         why = f"{len(draft.built)} attentions were seen made for {wanted} draft layers"
-        return _Read(NotKnown(why), reads, _skipped(draft.session))
+        return _Read(NotKnown(why), reads, skipped(draft.session))
     values = [meaning(built.setting(setting)) for built in draft.built]
     places = dict.fromkeys(argument(draft.session, built.place, setting) for built in draft.built)
     steps = (*reads, *(Step(place, "the draft layer's attention is made") for place in places))
@@ -195,7 +195,7 @@ def config_reads(session: Session, keys: tuple[str, ...]) -> Iterator[Event]:
             yield event
 
 
-def _skipped(session: Session) -> Unknown | None:
+def skipped(session: Session) -> Unknown | None:
     """The last class of the tree that was left alone while the draft model was built."""
     for event in session.interp.trace.of(Happening.SKIP):
         if "Layer" in event.name or ATTENTION in event.name:

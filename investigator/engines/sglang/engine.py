@@ -12,6 +12,7 @@ from investigator.engines.sglang import (
     draft_layers,
     layouts,
     radix_cache,
+    rotary,
     silent_default,
     target_layers,
     worker,
@@ -33,7 +34,7 @@ _ANSWERS: dict[str, Callable[[World], Told]] = {
     "vocab-mapping": draft_keys.vocab_mapping,
     "embedding-scale": draft_keys.read_keys,
     "head-sharing": worker.draft_head,
-    "rope": draft_keys.rotation,
+    "rope": rotary.rotation,
 }
 QUESTIONS: tuple[tuple[str, Runner | None], ...] = tuple((contract, None) for contract in _ANSWERS)
 """Every (contract, runner) pair that this engine can be asked: it has one path."""
