@@ -2,7 +2,8 @@
 
 Common terms: for the checkpoint's ids, the indices into Hugging Face's ``hidden_states``
 tuple that are tapped, in the order in which the features reach the drafter (``hidden_states[0]``
-is the embedding output, so layer ``k``'s output is index ``k + 1``).
+is the embedding output, so layer ``k``'s output is index ``k + 1``); None where what is tapped is a part of
+the stream and no hidden state.
 First seen: vLLM pull request 40727.
 """
 
@@ -46,6 +47,12 @@ def _compare(reference: Json, engine: Json, sides: Sides) -> Judgement:
     happens = f"hidden_states{found} are tapped"
     if wanted == found:
         return Judgement(verdict=Verdict.HONOURED, why=happens, promised=promised, happens=happens)
+    if (parts := found.count(None)) > 0:
+        why = (
+            f"{parts} of {len(found)} taps are no hidden states: what a layer adds to the stream, or the"
+            " stream without it"
+        )
+        return Judgement(verdict=Verdict.BROKEN, why=why, promised=promised, happens=why)
     if sorted(set(wanted)) == found:
         why = (
             "the features come in ascending layer order with duplicates collapsed, not in the config's order"

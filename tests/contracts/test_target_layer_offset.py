@@ -181,3 +181,22 @@ def test_what_the_targets_setter_makes_of_the_numbers(keeps: str, why: str) -> N
     )
 
     assert mini.finding_on(mini.tree_of(files), "target-layer-offset", Runner.V1).why == why
+
+
+def test_a_part_of_the_stream_is_no_hidden_state() -> None:
+    """As SGLang taps Gemma 3 from 0.5.17 on: what a layer adds, without the stream that it is added to."""
+    given = Sides(
+        checkpoint=None,
+        references=(_answer(Role.REFERENCE, Known([2, 4])),),
+        engine=_answer(Role.ENGINE, Known([2, None])),
+        facts=checkpoint(),
+    )
+
+    found = judge(CONTRACT, given)
+
+    assert found.verdict is Verdict.BROKEN
+    assert found.why.startswith("1 of 2 taps are no hidden states: what a layer adds to the stream")
+
+
+def _answer(role: Role, outcome: Outcome) -> Answer:
+    return Answer(contract=CONTRACT.id, role=role, agent=role.value, source=role.value, outcome=outcome)

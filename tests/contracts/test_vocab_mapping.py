@@ -3,13 +3,14 @@
 import pytest
 
 from investigator.checkpoint import Checkpoint
-from investigator.contracts.vocab_mapping import CONTRACT, UNFILLED
+from investigator.contracts.vocab_mapping import CONTRACT, HARMLESS, UNFILLED
 from investigator.model import Known, Runner, Verdict
 from tests.support import mini_vllm as mini
 from tests.support.miniature_vllm import checkpoint
 
 SMALL = checkpoint(draft_vocab_size=32)  # of the target's 64
 SAME = checkpoint(draft_vocab_size=64)
+PADDED = checkpoint(vocab_size=128)
 
 
 @pytest.mark.parametrize(
@@ -22,11 +23,17 @@ SAME = checkpoint(draft_vocab_size=64)
         (
             None,
             "always",
+            Verdict.HONOURED,
+            f"the engine makes a map of vocabularies that the checkpoint does not bring: {HARMLESS}",
+        ),
+        (
+            PADDED,
+            "always",
             Verdict.PARTIAL,
             f"the engine makes a map of vocabularies that the checkpoint does not bring: {UNFILLED}",
         ),
     ],
-    ids=["none", "same-size", "smaller", "smaller-always", "padded"],
+    ids=["none", "same-size", "smaller", "smaller-always", "needless", "padded"],
 )
 def test_a_map_when_there_is_one_to_make(
     case: Checkpoint | None, mapping: str, verdict: Verdict, why: str

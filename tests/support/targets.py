@@ -60,6 +60,10 @@ _OWN: Mapping[str, tuple[str, Mapping[str, Json]]] = {
         "gemma4_text",
         {"sliding_window": 1024, "layer_types": ["full_attention"] * LAYERS},
     ),
+    "Gemma3ForCausalLM": (
+        "gemma3_text",
+        {"sliding_window": 1024, "layer_types": ["sliding_attention"] * LAYERS, "head_dim": 256},
+    ),
     "Glm4MoeForCausalLM": (
         "glm4_moe",
         {

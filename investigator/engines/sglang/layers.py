@@ -99,7 +99,7 @@ class DecoderLayer(Symbol):
         if batch is None or cls is None:
             return Stream(depth + 1, Share.OUTPUT)
         # The batch carries the stream: the next layer is handed what this one adds to it.
-        delta = Stream(depth + 1, Share.DELTA)
+        delta = Stream(depth + 1, Share.DELTA, beside=True)
         batch.attributes[STREAM] = _pending(self.session.interp, cls, delta)
         return delta
 

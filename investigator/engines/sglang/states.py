@@ -33,10 +33,14 @@ class Share(StrEnum):
 
 @dataclass(frozen=True)
 class Stream(Symbol):
-    """The residual stream after ``depth`` layers, or a part of it."""
+    """The residual stream after ``depth`` layers, or a part of it.
+
+    ``beside``: handed on beside a batch that carries the stream; it may be the whole as well.
+    """
 
     depth: int
     share: Share = Share.WHOLE
+    beside: bool = field(default=False, compare=False)
 
     @property
     def whole(self) -> bool:
@@ -107,7 +111,6 @@ def normed(arguments: tuple[Value, ...], keywords: dict[str, Value]) -> Value:
     return NotImplemented
 
 
-@dataclass(frozen=True)
 class Norm(Symbol):
     """A normalisation module; every method of it norms."""
 
@@ -118,6 +121,22 @@ class Norm(Symbol):
     def attribute(self, name: str) -> Value:
         """A fused form of the same."""
         return Does(normed) if name.startswith("forward") else NotImplemented
+
+
+@dataclass
+class LastNorm(Norm):
+    """The norm behind a model's last layer. ``adds``: it was handed the stream in two halves."""
+
+    adds: bool = False
+
+    def call(self, arguments: tuple[Value, ...], keywords: dict[str, Value]) -> Value:
+        """The normed stream."""
+        self.adds = self.adds or {s.share for s in streams(arguments, keywords)} == {Share.DELTA, Share.BASE}
+        return normed(arguments, keywords)
+
+    def attribute(self, name: str) -> Value:
+        """A fused form of the same."""
+        return Does(self.call) if name.startswith("forward") else NotImplemented
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ from investigator.engines.interface import Step, Told
 from investigator.engines.refusal import stopped
 from investigator.engines.sglang import layers as decoder
 from investigator.engines.sglang import roles
-from investigator.engines.sglang.states import Norm, Stream
+from investigator.engines.sglang.states import LastNorm, Share, Stream
 from investigator.engines.sglang.world import ASSUMPTIONS, Session, World, architectures
 from investigator.model import Known, NotKnown, Outcome, Refused, Unsupported
 
@@ -65,7 +65,8 @@ class Captured:
 def captured(world: World) -> Told:
     """Follow the checkpoint's ids.
 
-    ``Known([d0, d1, ...])``: indices into ``hidden_states``, in the order of the features.
+    ``Known([d0, d1, ...])``: indices into ``hidden_states``, in the order of the features; None for what
+    is no hidden state, only a part of the stream.
     """
     if not world.checkpoint.target_layer_ids:
         return Told(outcome=NotKnown("the checkpoint names no target layer ids"))
@@ -370,7 +371,8 @@ def _run_forward(
     if not isinstance(forward, FunctionValue):
         return Unknown(f"{holder.cls.name} has no forward"), None
     holder.label = holder.label or "target decoder"
-    holder.attributes["norm"] = Norm()
+    last = LastNorm()
+    holder.attributes["norm"] = last
     begun = len(interp.trace.events)
     made = decoder.install_collectors(session)
     given: dict[str, Value] = {
@@ -408,11 +410,15 @@ def _run_forward(
         return find_unknown(result) or (
             [] if not appended else Unknown("what becomes of the captures")
         ), place
-    return [_depth(value) for value in found], place
+    return [_depth(value, halves=last.adds) for value in found], place
 
 
-def _depth(value: Value) -> Value:
+def _depth(value: Value, *, halves: bool) -> Value:
+    """How many layers a captured stream has been through; None for a half of it. ``halves``: a layer hands
+    on two tensors that the model's last norm adds, so that neither is a hidden state."""
     if isinstance(value, Stream):
+        if halves and value.share in (Share.DELTA, Share.BASE) and not value.beside:
+            return None
         return value.depth if value.whole else Unknown(f"{value.share} of layer {value.depth} is captured")
     return find_unknown(value) or Unknown(f"{value!r} is captured")
 
