@@ -2,8 +2,9 @@
 
 Common terms: ``{"layout": "halves" | "pairs", "theta": base}``: which dimensions are turned
 against each other, and the base of the angles (None where a config, as read, holds none). The
-engine's answer also says whose layout it is, ``"from": "draft" | "target"``; its layout is
-None where it is the target's and that is not known. An MTP drafter is a layer of its target, and
+engine's answer also says whose layout it is, ``"from": "draft" | "target" | "shared"`` (shared:
+draft and target have one rotary embedding, and the target writes its layout into it); its layout
+is None where it is the target's and that is not known. An MTP drafter is a layer of its target, and
 promises the layout that the target has: ``"layout": "target"``; of one the engine's answer says
 which that is, ``"target": "halves" | "pairs" | None``.
 First seen: vLLM 0.28.0.
@@ -43,24 +44,31 @@ def _compare(reference: Json, engine: Json, sides: Sides) -> Judgement:  # noqa:
         reference = {**reference, "layout": theirs or engine["layout"]}
     promised = f"{_described(reference)}, by the draft's own config"
     layout, theta = engine["layout"], engine["theta"]
-    overwritten = engine["from"] == "target"
+    way = _WAYS[str(engine["from"])]
     if layout is None:
         why = (
             "the draft's layout is overwritten with the target's, which is right only beside a target that"
             f" rotates in {reference['layout']}"
         )
         return Judgement(verdict=Verdict.PARTIAL, why=why, promised=promised, happens=why)
-    happens = _described(engine) + (", the target's layout written over the draft's" if overwritten else "")
+    happens = _described(engine) + (f", {way}" if way else "")
     wrong = []
     if layout != reference["layout"]:
         wrong.append(f"the draft layers rotate in {layout}, trained in {reference['layout']}")
     if None not in (theta, reference["theta"]) and theta != reference["theta"]:
         wrong.append(f"with base {theta} instead of {reference['theta']}")
     if wrong:
-        why = ", ".join(wrong) + (": the target's layout is written over the draft's" if overwritten else "")
+        why = ", ".join(wrong) + (f": {way}" if way else "")
         return Judgement(verdict=Verdict.BROKEN, why=why, promised=promised, happens=happens)
-    why = f"{happens}; here the two agree" if overwritten else happens
+    why = f"{happens}; here the two agree" if way else happens
     return Judgement(verdict=Verdict.HONOURED, why=why, promised=promised, happens=happens)
+
+
+_WAYS = {
+    "draft": "",
+    "target": "the target's layout is written over the draft's",
+    "shared": "the rotary embedding is the target's, which writes its own layout into it",
+}
 
 
 def _described(answer: Mapping[str, Json]) -> str:

@@ -21,6 +21,8 @@ rotates    x0 with x4, x1 with x5, …     x0 with x1, x2 with x3, …
 the same numbers, rotated the other way, are other keys""",
     breaks=(
         "the draft's layout is overwritten with the target's (vLLM 0.28.0 alone)",
+        "the engine has one rotary embedding for all layers that ask with the same settings, and the "
+        "target writes its own layout into it (vLLM beside Ernie 4.5)",
         "rope_theta is looked for at the top level where the newer layout nests it in rope_parameters, "
         "and a default base is used",
         "a share of rotated dimensions (partial_rotary_factor) is ignored, or scaling for long contexts "
@@ -33,6 +35,8 @@ the same numbers, rotated the other way, are other keys""",
     repair=(
         "take the patch that a run writes for it, or another release, where a drafter's layout differs from "
         "its target's (vLLM 0.28.0)",
+        "where draft and target share one rotary embedding, give the drafter's config a larger "
+        "max_position_embeddings",
         "write rope_parameters in the layout that the engine's Transformers version reads",
     ),
     keys=("rope_theta", "rope_parameters"),

@@ -32,7 +32,7 @@ def answer(role: Role, outcome: Outcome) -> Answer:
         (
             sides("halves", whose="target"),
             Verdict.HONOURED,
-            "rotated in halves with base 10000, the target's layout written over the draft's;"
+            "rotated in halves with base 10000, the target's layout is written over the draft's;"
             " here the two agree",
         ),
         (
@@ -46,6 +46,12 @@ def answer(role: Role, outcome: Outcome) -> Answer:
             Verdict.BROKEN,
             "the draft layers rotate in pairs, trained in halves: the target's layout is written over the"
             " draft's",
+        ),
+        (
+            sides("pairs", whose="shared"),
+            Verdict.BROKEN,
+            "the draft layers rotate in pairs, trained in halves: the rotary embedding is the target's, which"
+            " writes its own layout into it",
         ),
         (sides("halves", theta=1000000), Verdict.BROKEN, "with base 1000000 instead of 10000"),
     ],

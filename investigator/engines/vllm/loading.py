@@ -28,7 +28,7 @@ from investigator.code.values import (
 )
 from investigator.engines.interface import Step
 from investigator.engines.vllm import draft_layers, drafter, mtp, target_layers
-from investigator.engines.vllm.rotary import NEOX, ROPE, Ropes
+from investigator.engines.vllm.rotary import NEOX, ROPE, Rope, Ropes
 from investigator.engines.vllm.states import State
 from investigator.engines.vllm.world import Session, World
 from investigator.model import Runner
@@ -49,7 +49,8 @@ class Loaded:
     """What loading leaves: whose head the draft model has, how its layers rotate (``neox``, the
     base ``theta``), each with its steps; an Unknown where it is not known.
 
-    ``asked_target``: whether loading looked at how the target rotates.
+    ``asked_target``: whether loading looked at how the target rotates. ``ropes``: the rotary
+    embeddings that the draft layers asked for.
     """
 
     head: Value
@@ -58,6 +59,7 @@ class Loaded:
     head_steps: tuple[Step, ...] = ()
     rope_steps: tuple[Step, ...] = ()
     asked_target: bool = False
+    ropes: tuple[Rope, ...] = ()
 
 
 def loaded(world: World, runner: Runner, *, target_is_neox: bool = True) -> Loaded:
@@ -143,6 +145,7 @@ def _follow(session: Session, target_is_neox: bool) -> Loaded:
         head_steps=tuple(_head_steps(builder)),
         rope_steps=tuple(_rope_steps(builder)),
         asked_target=modules.asked,
+        ropes=tuple(builder.ropes.made),
     )
 
 
