@@ -5,7 +5,7 @@ that keeps its own head where the checkpoint brings none keeps weights that nobo
 First seen: vLLM 0.24.0, model runner V2.
 """
 
-from investigator.checkpoint import MTP_OWN, Checkpoint
+from investigator.checkpoint import MTP_ASSISTANT, MTP_OWN, Checkpoint
 from investigator.contracts.contract import Contract, Judgement, Sides
 from investigator.methods import MTP
 from investigator.model import Json, Known, NotKnown, Outcome, Verdict
@@ -28,8 +28,8 @@ def _brings_one(checkpoint: Checkpoint) -> bool:
 
 def _convention(checkpoint: Checkpoint) -> Json:
     """Whose head a method's drafters have, whatever weights they bring: an MTP layer its target's."""
-    own = checkpoint.method == MTP.name and checkpoint.layout == MTP_OWN
-    return "target" if own else None
+    layers = checkpoint.method == MTP.name and checkpoint.layout != MTP_ASSISTANT
+    return "target" if layers else None
 
 
 def _applies(checkpoint: Checkpoint) -> str | None:
@@ -44,7 +44,7 @@ def _compare(reference: Json, engine: Json, sides: Sides) -> Judgement:
     if reference == engine:
         return Judgement(verdict=Verdict.HONOURED, why=happens, promised=promised, happens=happens)
     if sides.facts is not None and _convention(sides.facts) is not None:
-        why = f"{happens}: a copy in the target's own checkpoint may be loaded into it"
+        why = f"{happens}: a copy in its checkpoint may be loaded into it"
         return Judgement(verdict=Verdict.UNKNOWN, why=why)
     why = f"{happens}, which no weights were loaded into" if engine == "draft" else happens
     return Judgement(verdict=Verdict.BROKEN, why=why, promised=promised, happens=happens)

@@ -1,4 +1,4 @@
-"""Config keys of DFlash drafters: what each means and who reads it, in which vLLM releases.
+"""Config keys of drafters: what each means and who reads it, in which vLLM releases.
 
 Releases were looked through from 0.20.0 to 0.33.0; 'and later' ends there.
 """
@@ -178,6 +178,16 @@ KEYS: tuple[KeyExplanation, ...] = (
         meaning="Draft tokens a draft, in --speculative-config; for dflash the block size minus its anchor.",
         readers=("vLLM, all releases", "SGLang counts the anchor in its --speculative-num-draft-tokens"),
         contracts=("lookahead", "config-coverage"),
+    ),
+    KeyExplanation(
+        key="num_nextn_predict_layers",
+        meaning="How many MTP layers a checkpoint carries.",
+        readers=(
+            "vLLM's SpeculativeConfig and its MTP classes; for MiMo-V2 written over with 1 (0.26, 0.33)",
+            "SGLang's ModelConfig writes 1 over it for Qwen3.5 and several others (0.5.12, 0.5.23)",
+        ),
+        contracts=("config-coverage", "silent-default"),
+        other_names=("mtp_num_hidden_layers (Qwen3.5, in text_config)", "num_mtp_modules (MiniMax)"),
     ),
     KeyExplanation(
         key="disable_eagle_block_drop",

@@ -1,5 +1,6 @@
 """What each contract says of an MTP drafter, from an engine's answer."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -224,4 +225,18 @@ def test_an_mtp_layer_rotates_as_the_layers_of_its_target(
 
 @pytest.mark.parametrize(("head", "expected"), [("target", Verdict.HONOURED), ("draft", Verdict.UNKNOWN)])
 def test_the_head_of_a_model_that_drafts_for_itself_is_its_own(head: str, expected: Verdict) -> None:
+    apart = drafter({**DEEPSEEK, "architectures": ["DeepSeekMTPModel"]})
+
     assert verdict("head-sharing", own(DEEPSEEK), Known(head))[0] is expected
+    assert verdict("head-sharing", apart, Known(head))[0] is expected
+
+
+@pytest.mark.parametrize("name", ["lm_head.weight", "model.layers.61.shared_head.head.weight"])
+def test_mtp_layers_that_bring_a_head_of_their_own(name: str) -> None:
+    apart = drafter({**DEEPSEEK, "architectures": ["DeepSeekMTPModel"]})
+    headed = replace(apart, draft=replace(apart.draft, tensors={name: (129280, 7168)}))
+
+    assert verdict("head-sharing", headed, Known("target"))[0] is Verdict.NOT_APPLICABLE
+    itself = own(DEEPSEEK)
+    with_head = replace(itself, draft=replace(itself.draft, tensors={name: (129280, 7168)}))
+    assert verdict("head-sharing", with_head, Known("target"))[0] is Verdict.HONOURED
