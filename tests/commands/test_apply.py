@@ -271,3 +271,38 @@ def test_a_patch_leads_nowhere_else(site: Path, tmp_path: Path, invoke: Invoke) 
 
     assert code == 4
     assert not (tmp_path / "x.py").exists()
+
+
+def test_patches_of_two_packages_are_put_on_one_after_the_other(
+    site: Path, tmp_path: Path, invoke: Invoke
+) -> None:
+    before = state(site)
+    for name in ("vllm", "sglang"):
+        (tmp_path / f"{name}.patch").write_text(
+            f"--- a/{name}/a.py\n+++ b/{name}/a.py\n@@ -1 +1 @@\n-x = 1\n+x = 2\n"
+        )
+
+    code, _, err = invoke("apply", tmp_path / "vllm.patch", tmp_path / "sglang.patch", "--to", site)
+
+    assert code == 2
+    assert "the patches touch sglang, vllm\n  name patches for one package" in err
+    assert state(site) == before
+
+
+def test_where_two_engines_are_patched_one_is_named(
+    site: Path, run_folder: Path, tmp_path: Path, invoke: Invoke
+) -> None:
+    (site / "sglang").mkdir()
+    (site / "sglang/__init__.py").touch()
+    (site / "sglang/a.py").write_text("x = 1\n")
+    (tmp_path / "x.patch").write_text("--- a/sglang/a.py\n+++ b/sglang/a.py\n@@ -1 +1 @@\n-x = 1\n+x = 2\n")
+    assert invoke("apply", run_folder, "--to", site, "-q")[0] == 0
+    assert invoke("apply", tmp_path / "x.patch", "--to", site, "-q")[0] == 0
+
+    code, _, err = invoke("revert", "--from", site)
+
+    assert code == 2
+    assert f"vllm and sglang are patched there\n  name one: {site}/vllm" in err
+    assert invoke("revert", "--from", site / "sglang")[0] == 0
+    assert (site / "sglang/a.py").read_text() == "x = 1\n"
+    assert invoke("revert", "--from", site)[0] == 0

@@ -47,7 +47,7 @@ def proxy(index: MiniIndex, httpserver: HTTPServer) -> Iterator[FaultProxy]:
 def read_everything(proxy: FaultProxy, cache: Path) -> dict[str, bytes]:
     workspace = Workspace(
         store=Store.open(cache),
-        transport=Transport(NetworkPolicy(read_timeout=0.3, connect_timeout=1), sleep=lambda _: None),
+        transport=Transport(NetworkPolicy(read_timeout=1, connect_timeout=1), sleep=lambda _: None),
         pip=PipSettings(index_url=f"http://127.0.0.1:{proxy.port}/simple/"),
     )
     with workspace.transport:
