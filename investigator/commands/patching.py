@@ -147,7 +147,7 @@ def patched_in(text: str) -> tuple[Path, str]:
             found.append((root_of(text, package), package))
         except UsageError as nothing:
             error = error or nothing
-    patched = list(dict.fromkeys((root, name) for root, name in found if (root / FOLDER / name).is_dir()))
+    patched = sorted({(root, name) for root, name in found if (root / FOLDER / name).is_dir()})
     if len(patched) > 1:
         told = " and ".join(package for _, package in patched)
         raise UsageError(f"{told} are patched there", f"name one: {patched[0][0] / patched[0][1]}")

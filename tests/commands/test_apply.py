@@ -302,7 +302,7 @@ def test_where_two_engines_are_patched_one_is_named(
     code, _, err = invoke("revert", "--from", site)
 
     assert code == 2
-    assert f"vllm and sglang are patched there\n  name one: {site}/vllm" in err
+    assert f"sglang and vllm are patched there\n  name one: {site}/sglang" in err
     assert invoke("revert", "--from", site / "sglang")[0] == 0
     assert (site / "sglang/a.py").read_text() == "x = 1\n"
     assert invoke("revert", "--from", site)[0] == 0
