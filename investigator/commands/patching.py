@@ -159,10 +159,11 @@ def patched_in(text: str) -> tuple[Path, str]:
 
 def _receipts(given: Path) -> Iterator[tuple[Path, str]]:
     """What the receipts in and around a folder speak of, whether or not it is there any more."""
-    for root in (given, given / "src", given / "python", given.parent):
+    beside = given.parent
+    for root in (given, given / "src", given / "python", beside):
         if (root / FOLDER).is_dir():
             for entry in sorted((root / FOLDER).iterdir()):
-                if entry.is_dir() and (root is not given.parent or entry.name == given.name):
+                if entry.is_dir() and (root is not beside or entry.name == given.name):
                     yield root.resolve(), entry.name
 
 
