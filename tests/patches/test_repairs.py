@@ -1,11 +1,12 @@
 """Each repair makes the toy keep one promise more, and changes nothing else."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import pytest
 
 from investigator.code.program import Program
-from investigator.model import Finding, Json, Remedy, RemedyKind, Verdict
+from investigator.model import Evidence, Finding, Json, Remedy, RemedyKind, Verdict
 from investigator.patches.edits import by_path, edited_files
 from investigator.patches.repairs import REPAIRS, CannotRepair, Fault, repair
 from investigator.sources.overlay_tree import PatchedTree
@@ -287,6 +288,23 @@ def test_a_layout_that_is_used_elsewhere_keeps_its_name() -> None:
     changed = after["vllm/v1/spec_decode/dflash.py"].decode()
     assert "is_neox_style = layout_of(target_model)" in changed
     assert "hf_config.is_neox_style =" not in changed
+
+
+def test_an_embedding_that_is_the_targets_own_wants_other_settings() -> None:
+    tree = miniature.tree()
+    fault = miniature.fault("rope")
+    clean = PatchedTree(tree, dict(patched(tree, fault)))
+    shown = Evidence(
+        source="vllm",
+        path="vllm/model.py",
+        line=1,
+        end_line=1,
+        quote="layer.attn.rotary_emb.is_neox_style = False",
+    )
+    seen = replace(fault, findings=tuple(replace(finding, evidence=(shown,)) for finding in fault.findings))
+    found = repair(Program(clean), seen)
+    assert isinstance(found, CannotRepair)
+    assert "larger max_position_embeddings" in found.instead
 
 
 def test_a_branch_that_decides_more_than_the_layout_is_left_alone() -> None:

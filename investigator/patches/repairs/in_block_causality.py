@@ -57,9 +57,8 @@ def edit(program: Program, fault: Fault) -> Edits:
         raise Unfit(
             "one attention metadata object serves every layer of the draft pass, and this drafter "
             "needs some of its layers causal and some not",
-            "take the patch for layer-types and serve with FlashAttention: up to vLLM 0.23 the window "
-            "that it gives a decoder layer ends at the query, so a windowed layer sees no later token of "
-            "the block",
+            "take the patch for layer-types and serve with FlashAttention: with it the window that a "
+            "decoder layer gets ends at the query, so a windowed layer sees no later token of the block",
         )
     if said is False and any(window is not None for window in fault.checkpoint.windows or ()):
         raise Unfit("windowed layers that see the whole block need an attention window to both sides")

@@ -33,7 +33,19 @@ _USUAL = ("vllm/v1/spec_decode/dflash.py", "vllm/v1/worker/gpu/spec_decode/dflas
 def edit(program: Program, fault: Fault) -> Edits:
     """Take out each place that writes a layout into a draft model's config."""
     places = found_in(program, [f"{_CONFIG}.{KEY} ="], fault.hints(*_USUAL), _writers)
+    if not places and _writes_into_an_embedding(fault):
+        raise Unfit(
+            "the draft layers have the target's own rotary embedding, as they ask for the same settings",
+            "give the drafter's config a larger max_position_embeddings, so that it asks for one of its own",
+        )
     return tuple(change for place in places for change in _without_copy(place))
+
+
+def _writes_into_an_embedding(fault: Fault) -> bool:
+    """Whether the findings show a layout written, and not into a config."""
+    return any(
+        f".{KEY} = " in shown.quote and f"{_CONFIG}.{KEY}" not in shown.quote for shown in fault.evidence
+    )
 
 
 def _writers(module: Module) -> list[Found]:
