@@ -82,8 +82,9 @@ class Assessment:
     sameness: Mapping[str, Sameness] | None = None
     """Variant -> how far its text is that of the same engine as released."""
     unrepaired: tuple[str, ...] = ()
-    """Contracts that the findings call broken, that nothing here repairs and the reference cannot
-    be run with: what they cost is in every variant."""
+    """Contracts that the findings call broken and that nothing here repairs: those that the reference
+    cannot be run with, and one with whose fault it loses what the engine does. What they cost is in
+    every variant."""
     contradictions: tuple[str, ...] = ()
     cut: tuple[str, ...] = ()
 
@@ -100,11 +101,13 @@ def assess(
     engine: str | None,
     pair: str,
     broken: Sequence[str] = (),
+    kept: Sequence[str] = (),
     cut: Sequence[str] = (),
     investigated: str | None = None,
     seed: int = 0,
 ) -> Assessment:
-    """Judge an experiment. ``broken``: what the findings say of the engine as released."""
+    """Judge an experiment. ``broken``: what the findings say of the engine as released; ``kept``: the
+    contracts that are honoured with the repairs, by their proofs, besides those they are for."""
     fresh = _sample(results, "fresh", seed)
     reuse = _sample(results, "reuse", seed)
     figures = tuple(_figures(v, results[v.name], fresh, reuse) for v in variants)
@@ -131,8 +134,10 @@ def assess(
         sameness=_sameness(variants, results),
         cut=tuple(cut),
         investigated=investigated,
-        unrepaired=tuple(c for c in broken if c not in (*repaired, *MODELLED, *NO_GAP)),
     )
+    like = _like_a_fault(assessment)
+    left = [c for c in broken if c not in (*repaired, *kept, *NO_GAP) and (c not in MODELLED or c == like)]
+    assessment = replace(assessment, unrepaired=tuple(left))
     contradictions = tuple(_contradictions(assessment, broken)) if measured else ()
     return replace(assessment, contradictions=contradictions)
 
@@ -262,21 +267,25 @@ def _contradictions(a: Assessment, broken: Sequence[str]) -> Iterator[str]:
             f"the findings say that {', '.join(costly)} cost acceptance, but the engine as released "
             f"reaches the reference ({released.value:.0%})"
         )
+    like = _like_a_fault(a)
     if repaired is not None and repaired.high is not None and repaired.high < NEAR and not a.unrepaired:
         state = "with every repair" if a.of(ALL) else "which keeps every promise by the findings,"
         yield (
             f"the engine {state} reaches {repaired.value:.0%} of the reference's acceptance length: "
-            f"{_like_a_fault(a) or 'something is broken that no finding names'}"
+            f"{f'as much as the reference with {like} broken' if like else _NAMELESS}"
         )
 
 
+_NAMELESS = "something is broken that no finding names"
+
+
 def _like_a_fault(a: Assessment) -> str | None:
-    """Which fault the reference loses as much with as the repaired engine does."""
+    """The contract with whose fault the reference loses as much as the repaired engine does."""
     measured = a.of(ALL) or a.of(AS_RELEASED)
     for contract in dict.fromkeys(c for f in a.figures for c in f.variant.faults):
         predicted = a.of(broken_reference(contract))
         if measured is not None and predicted is not None and _overlap(measured, predicted):
-            return f"as much as the reference with {contract} broken"
+            return contract
     return None
 
 

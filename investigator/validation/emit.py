@@ -35,11 +35,13 @@ _MODEL_FILES = ("*.json", "*.safetensors", "*.txt", "*.model", "*.jinja")
 
 @dataclass(frozen=True, kw_only=True)
 class Repair:
-    """One patch of a run, by the contract that it repairs."""
+    """One patch of a run, by the contract that it repairs. ``keeps``: the contracts that its proof
+    found honoured, which may be more."""
 
     contract: str
     name: str
     content: bytes
+    keeps: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,7 +159,10 @@ def as_json(experiment: Experiment, before: Mapping[str, str]) -> dict[str, Json
         "broken": list(experiment.broken),
         "investigated": experiment.investigated,
         "before": dict(before),
-        "repairs": [{"contract": repair.contract, "patch": repair.name} for repair in experiment.repairs],
+        "repairs": [
+            {"contract": repair.contract, "patch": repair.name, "keeps": list(repair.keeps)}
+            for repair in experiment.repairs
+        ],
         "variants": [_variant(v, experiment.time_limit) for v in experiment.plan.variants],
         "cut": list(experiment.plan.cut),
     }

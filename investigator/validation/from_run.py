@@ -51,7 +51,7 @@ def read_run(folder: Path) -> RunRecord:
             for f in document["findings"]
             if f["runner"] in (runner, None)
         }
-        repairs = tuple(_repair(folder, row) for row in document["patches"])
+        repairs = tuple(_repair(folder, row, runner) for row in document["patches"])
         return RunRecord(
             folder=folder,
             engine=str(case["engine"]),
@@ -72,6 +72,15 @@ def read_run(folder: Path) -> RunRecord:
         raise UsageError(f"cannot read {file}: {error}", "run the investigation again") from error
 
 
-def _repair(folder: Path, row: Mapping[str, Json]) -> Repair:
+def _repair(folder: Path, row: Mapping[str, Json], runner: Json) -> Repair:
+    """One patch, with what its proof says of this runner."""
     name = Path(str(row["name"])).name
-    return Repair(contract=str(row["contract"]), name=name, content=(folder / "patches" / name).read_bytes())
+    proof = row.get("proof")
+    repaired = proof.get("repaired") if isinstance(proof, Mapping) else None
+    asked = [str(question).partition("/") for question in (repaired if isinstance(repaired, list) else [])]
+    return Repair(
+        contract=str(row["contract"]),
+        name=name,
+        content=(folder / "patches" / name).read_bytes(),
+        keeps=tuple(contract for contract, _, where in asked if where in ("", runner)),
+    )

@@ -241,6 +241,7 @@ def collect(folder: Path) -> tuple[Assessment, dict[str, Json]]:
         assert isinstance(pair, dict)
         requirement = engine.get("requirement")
         broken, cut = _names(experiment["broken"]), _names(experiment["cut"])
+        kept = _kept(experiment.get("repairs", []))
     except (KeyError, TypeError, ValueError, AssertionError) as error:
         raise UsageError(
             f"{folder}/experiment.json is not as it was written: {error}", "emit the experiment again"
@@ -253,6 +254,7 @@ def collect(folder: Path) -> tuple[Assessment, dict[str, Json]]:
         engine=None if requirement is None else str(requirement),
         pair=str(pair["name"]),
         broken=broken,
+        kept=kept,
         cut=cut,
         investigated=None if experiment.get("investigated") is None else str(experiment["investigated"]),
     )
@@ -307,6 +309,12 @@ def _repairs(request: Request) -> tuple[Repair, ...]:
             f"this run has no patch for {', '.join(unknown)}", f"it has: {', '.join(known) or 'none'}"
         )
     return tuple(r for c, r in known.items() if not request.repairs or c in request.repairs)
+
+
+def _kept(repairs: Json) -> list[str]:
+    """What holds with the repairs of an experiment, by their proofs; an older one does not say."""
+    rows = repairs if isinstance(repairs, list) else []
+    return [c for row in rows if isinstance(row, dict) for c in _names(row.get("keeps", []))]
 
 
 def _names(value: Json) -> Sequence[str]:

@@ -155,13 +155,13 @@ def test_a_run_folder_gives_what_is_broken_for_its_runner(tmp_path: Path) -> Non
         json.dumps({
             "case": {"engine": "vllm==1", "draft": "o/d", "target": None, "environment": {"X": "0"}},
             "default_runner": "v1", "findings": findings,
-            "patches": [{"name": "../0001-a.patch", "contract": "a"}],
+            "patches": [{"name": "../0001-a.patch", "contract": "a", "proof": {"repaired": ["a/v1", "b", "d/v2"]}}],
         })
     )  # fmt: skip
     record = read_run(tmp_path)
     assert (record.broken, record.honoured) == (("a", "b"), ("c",))
     assert record.environment == {"X": "0"}
-    assert record.repairs == (Repair(contract="a", name="0001-a.patch", content=b"diff"),)
+    assert record.repairs == (Repair(contract="a", name="0001-a.patch", content=b"diff", keeps=("a", "b")),)
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"case": 1}'])
