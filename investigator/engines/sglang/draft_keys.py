@@ -108,13 +108,15 @@ def _kept(session: Session) -> None:
         return
     made = lazy.instance(session.interp, cls, session.supply)
     made.attributes.update(hf_config=session.draft_config, hf_text_config=session.draft_config)
-    for method in finding.methods(session.interp, cls):
-        local = session.interp.local_bindings(method)
+    for acting in finding.at_work(session.interp, cls, far=True):
+        local = session.interp.local_bindings(acting.function)
+        supply = lazy.supply_through(session.interp, acting, made, session.supply)
         for name in KEPT:
-            for node in local.assigned.get(f"{local.first}.{name}", ())[:1]:
+            for node in local.assigned.get(f"{acting.name}.{name}", ())[:1]:
                 right = node.child_by_field_name("right")
                 if right is not None:
-                    lazy.value_at(session.interp, method, right, made, session.supply)
+                    names = {acting.name: made}
+                    lazy.value_at(session.interp, acting.function, right, made, supply, names=names)
 
 
 def _without_effect(world: World, windows: Told, causal: Told, turned: Told) -> set[str]:

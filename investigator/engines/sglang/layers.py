@@ -19,6 +19,7 @@ from investigator.code.values import (
     FunctionValue,
     Instance,
     NativeMethod,
+    OneOf,
     Raised,
     Symbol,
     TracedList,
@@ -190,7 +191,8 @@ def _between(value: Instance) -> Instance:
 
     def attribute(name: str) -> Value:
         found = inner(name) if inner is not None else NotImplemented
-        return Passage() if found is NotImplemented or isinstance(found, Unknown | Instance) else found
+        undecided = found is NotImplemented or isinstance(found, Unknown | OneOf | Instance)
+        return Passage() if undecided else found
 
     return Instance(value.cls, {}, complete=False, label="between modules", made_by=attribute)
 

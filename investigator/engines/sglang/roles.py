@@ -3,14 +3,17 @@
 import re
 from collections.abc import Iterator
 
+from investigator.code.classes import own_attribute
 from investigator.code.interpreter import Interpreter
-from investigator.code.syntax import text
 from investigator.code.values import ClassValue
+from investigator.engines.finding import mentions
 
 MODELS = "sglang/srt/models/"
 """The package whose modules the registry imports, each for its ``EntryClass``."""
 CONFIGS = "sglang/srt/configs/"
 ENTRY = "EntryClass"
+TYPE = "model_type"
+"""The attribute by which a config class says what models it is for."""
 HINTS: tuple[str, ...] = (
     "sglang/kernels/fused_op.py",
     "sglang/kernels/ops/attention/fused_qk_rmsnorm_rope_gate.py",
@@ -106,13 +109,12 @@ def registered(interp: Interpreter, architecture: str) -> ClassValue | None:
 
 def config_class(interp: Interpreter, model_type: str) -> ClassValue | None:
     """The engine's own config class for a model type, where it has one."""
-    needle = f'model_type = "{model_type}"'
     for path in _likely(interp, CONFIGS, model_type):
-        for module in interp.program.among([needle], [path]):
+        for module in interp.program.among([TYPE, f'"{model_type}"'], [path]):
             for name, found in module.symbols.items():
-                if found[-1].node.type == "class_definition" and needle in text(found[-1].node):
+                if found[-1].node.type == "class_definition" and mentions(found[-1].node, TYPE):
                     value = interp.global_name(module, name)
-                    if isinstance(value, ClassValue):
+                    if isinstance(value, ClassValue) and own_attribute(interp, value, TYPE) == model_type:
                         return value
     return None
 

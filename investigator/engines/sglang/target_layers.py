@@ -119,6 +119,8 @@ def _at_the_setter(session: Session, raised: Raised) -> bool:
     module = session.interp.program.module_at(place.path)
     if module is None:
         return False
+    if raised.error.name == "AttributeError" and f"'{setter(session.world)}'" not in raised.error.message:
+        return False  # something else is missing: not all that a deployment has is there
     name, line = setter(session.world), module.file.lines[place.line - 1]
     point = (place.line - 1, len(line) - len(line.lstrip()))
     node = module.file.root.descendant_for_point_range(point, point)
