@@ -1,7 +1,7 @@
 """Scales that the checkpoint sets are applied: ``input_embedding_scale``, ``output_multiplier``,
 ``final_logit_softcapping``.
 
-Common terms: the keys of these that are read. The last two are monotone: ignoring them leaves
+Common terms: the keys of these that are read and used. The last two are monotone: ignoring them leaves
 greedy drafts as they are and changes sampled ones.
 """
 
@@ -41,9 +41,9 @@ def _compare(wanted: Json, found: Json, sides: Sides) -> Judgement:  # noqa: ARG
     missing = [str(key) for key in wanted if key not in found]
     promised = f"{', '.join(map(str, wanted))} are applied"
     if not missing:
-        why = "every scale that is set is read"
+        why = "every scale that is set is applied"
         return Judgement(verdict=Verdict.HONOURED, why=why, promised=promised, happens=why)
-    why = f"never read: {', '.join(missing)}"
+    why = f"never applied: {', '.join(missing)}"
     if all(key in MONOTONE for key in missing):
         why += " (monotone: greedy drafts stay as they are, sampled ones change)"
         return Judgement(verdict=Verdict.PARTIAL, why=why, promised=promised, happens=why)

@@ -18,21 +18,32 @@ MONOTONE = " (monotone: greedy drafts stay as they are, sampled ones change)"
 @pytest.mark.parametrize(
     ("case", "scales", "verdict", "why"),
     [
-        (SCALED, "unread", Verdict.BROKEN, "never read: input_embedding_scale"),
-        (SCALED, "input", Verdict.HONOURED, "every scale that is set is read"),
+        (SCALED, "unread", Verdict.BROKEN, "never applied: input_embedding_scale"),
+        (SCALED, "input", Verdict.HONOURED, "every scale that is set is applied"),
+        (SCALED, "dropped", Verdict.BROKEN, "never applied: input_embedding_scale"),
         (
             CAPPED,
             "unread",
             Verdict.PARTIAL,
-            f"never read: output_multiplier, final_logit_softcapping{MONOTONE}",
+            f"never applied: output_multiplier, final_logit_softcapping{MONOTONE}",
         ),
-        (CAPPED, "all", Verdict.HONOURED, "every scale that is set is read"),
-        (BOTH, "input", Verdict.PARTIAL, f"never read: final_logit_softcapping{MONOTONE}"),
-        (BOTH, "unread", Verdict.BROKEN, "never read: input_embedding_scale, final_logit_softcapping"),
+        (CAPPED, "all", Verdict.HONOURED, "every scale that is set is applied"),
+        (BOTH, "input", Verdict.PARTIAL, f"never applied: final_logit_softcapping{MONOTONE}"),
+        (BOTH, "unread", Verdict.BROKEN, "never applied: input_embedding_scale, final_logit_softcapping"),
         (None, "unread", Verdict.NOT_APPLICABLE, "the checkpoint sets no scale"),
         (NEUTRAL, "unread", Verdict.NOT_APPLICABLE, "the checkpoint sets no scale"),
     ],
-    ids=["scale", "scale-read", "cap", "cap-read", "one-of-two", "neither", "none", "neutral"],
+    ids=[
+        "scale",
+        "scale-read",
+        "scale-read-and-dropped",
+        "cap",
+        "cap-read",
+        "one-of-two",
+        "neither",
+        "none",
+        "neutral",
+    ],
 )
 def test_what_is_set_is_read(case: Checkpoint | None, scales: str, verdict: Verdict, why: str) -> None:
     found = mini.finding("embedding-scale", Runner.V1, case, scales=scales)

@@ -299,11 +299,23 @@ SCALES: dict[str, str] = {
     "unread": "",
     "input": """\
         self.scale = getattr(config, "input_embedding_scale", 1.0)
+
+    def embed(self, ids):
+        return self.embed_tokens(ids) * self.scale
+""",
+    "dropped": """\
+        self.scale = getattr(config, "input_embedding_scale", 1.0)
 """,
     "all": """\
         self.scale = getattr(config, "input_embedding_scale", 1.0)
         self.out = getattr(config, "output_multiplier", 1.0)
         self.cap = getattr(config, "final_logit_softcapping", None)
+
+    def embed(self, ids):
+        return self.embed_tokens(ids) * self.scale
+
+    def logits(self, states):
+        return self.cap * torch.tanh(states * self.out / self.cap)
 """,
 }
 WIDTHS: dict[str, str] = {

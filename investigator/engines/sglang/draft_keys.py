@@ -1,10 +1,12 @@
 """The draft config's keys on the drafter's own path: coverage, width, vocabulary, retention."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
-from investigator.checkpoint import MTP_ASSISTANT
+from investigator.checkpoint import MTP_ASSISTANT, Checkpoint
 from investigator.code import lazy
 from investigator.code.follow import deepen
+from investigator.code.interpreter import Interpreter
 from investigator.code.syntax import field as child
 from investigator.code.syntax import text
 from investigator.code.trace import Event, Happening
@@ -21,6 +23,7 @@ from investigator.code.values import (
 from investigator.engines import finding
 from investigator.engines.interface import Step, Told
 from investigator.engines.refusal import stopped
+from investigator.engines.scales import applied
 from investigator.engines.sglang import draft_layers, rotary, target_layers, worker
 from investigator.engines.sglang.mtp import MTP_LAYERS
 from investigator.engines.sglang.world import ASSUMPTIONS, MODEL_CONFIG, Session, World
@@ -91,6 +94,16 @@ def _written_over(session: Session) -> set[str]:
     """Keys that the engine replaced by a value of its own, whatever the config says."""
     raw, now = session.world.checkpoint.draft.raw, session.draft_config.attributes
     return {key for key in MTP.keys if raw.get(key) is not None and now.get(key) != raw[key]}
+
+
+def scales(world: World) -> Told:
+    """``Known([key, ...])``: as :func:`read_keys`, of the keys that scale embeddings or logits, those
+    that are kept and never looked at left out."""
+
+    def build(checkpoint: Checkpoint) -> Interpreter:
+        return draft_layers.build(replace(world, checkpoint=checkpoint)).session.interp
+
+    return applied(read_keys(world), world.checkpoint, build)
 
 
 def _reads(session: Session) -> Iterator[tuple[str, Event]]:

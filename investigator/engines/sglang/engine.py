@@ -32,7 +32,7 @@ _ANSWERS: dict[str, Callable[[World], Told]] = {
     "feature-width": draft_keys.feature_width,
     "mask-token": worker.mask_token,
     "vocab-mapping": draft_keys.vocab_mapping,
-    "embedding-scale": draft_keys.read_keys,
+    "embedding-scale": draft_keys.scales,
     "head-sharing": worker.draft_head,
     "rope": rotary.rotation,
 }

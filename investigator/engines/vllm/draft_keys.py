@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from investigator.checkpoint import MTP_OWN
+from investigator.checkpoint import MTP_OWN, Checkpoint
 from investigator.code import lazy
 from investigator.code.follow import deepen
 from investigator.code.interpreter import Interpreter
@@ -22,6 +22,7 @@ from investigator.code.values import (
 from investigator.engines import refusal
 from investigator.engines.finding import bound_to, mentions, sole_caller
 from investigator.engines.interface import Step, Told
+from investigator.engines.scales import applied
 from investigator.engines.vllm import draft_layers, drafter, roles, runners, target_layers
 from investigator.engines.vllm.world import ASSUMPTIONS, Session, World
 from investigator.methods import MTP, described
@@ -32,7 +33,6 @@ STORED = "parallel_drafting_token_id"
 PROPOSER = "vllm/v1/spec_decode/llm_base_proposer.py"
 SPECULATOR = "vllm/v1/worker/gpu/spec_decode/utils.py"
 DRAFT, TARGET = "draft config", "target config"
-SCALES = ("input_embedding_scale", "output_multiplier", "final_logit_softcapping")
 
 
 # -- mask token ------------------------------------------------------------------------
@@ -225,10 +225,13 @@ def _read_keys(world: World, runner: Runner) -> Told:
 
 
 def scales(world: World, runner: Runner) -> Told:
-    """``Known([key, ...])``: as :func:`read_keys`, of the keys that scale embeddings or logits."""
-    found = read_keys(world, runner)
-    steps = tuple(step for step in found.steps if step.role.removeprefix("reads ") in SCALES)
-    return replace(found, steps=steps) if isinstance(found.outcome, Known) else found
+    """``Known([key, ...])``: as :func:`read_keys`, of the keys that scale embeddings or logits, those
+    that are kept and never looked at left out."""
+
+    def build(checkpoint: Checkpoint) -> Interpreter:
+        return draft_layers.build(replace(world, checkpoint=checkpoint), runner).session.interp
+
+    return applied(read_keys(world, runner), world.checkpoint, build)
 
 
 def _written_over(session: Session) -> set[str]:
