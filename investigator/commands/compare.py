@@ -9,6 +9,7 @@ from investigator.commands.options import (
     assignment,
     consoles,
     drafter,
+    format_option,
     method_option,
     server_flag,
     settings_options,
@@ -35,14 +36,7 @@ from investigator.settings import Settings
 @click.option(
     "--flag", "flags", multiple=True, metavar="NAME[=VALUE]", help="As for run, for the engines that know it."
 )
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["table", "markdown", "json"]),
-    default="table",
-    show_default=True,
-    help="What goes to standard output.",
-)
+@format_option("table", "markdown", "json")
 @click.option("--out", type=UserPath(dir_okay=False), help="Write there instead.")
 @click.option(
     "--fail-on",

@@ -121,6 +121,18 @@ _CASE = (
 )
 
 
+def format_option(*formats: str) -> Callable[[F], F]:
+    """Add ``--format``, the first being the default; the command gets ``format_``."""
+    return click.option(
+        "--format",
+        "format_",
+        type=click.Choice(formats),
+        default=formats[0],
+        show_default=True,
+        help="What goes to standard output.",
+    )
+
+
 def settings_options(command: F) -> F:
     """Add the options that every command has; the command gets ``settings``."""
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from investigator.case import DEFAULT_DRAFT, DEFAULT_REFERENCES, Case, EngineKind, EngineSpec
-from investigator.commands.options import consoles, drafter, method_option, settings_options
+from investigator.commands.options import consoles, drafter, format_option, method_option, settings_options
 from investigator.commands.output import require_writable, write_whole
 from investigator.commands.parameters import UserPath
 from investigator.errors import ExitCode
@@ -43,14 +43,7 @@ if TYPE_CHECKING:
 )
 @method_option
 @click.option("--reference", "references", multiple=True, default=DEFAULT_REFERENCES, help="As for run.")
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["table", "markdown", "html", "json"]),
-    default="table",
-    show_default=True,
-    help="What goes to standard output.",
-)
+@format_option("table", "markdown", "html", "json")
 @click.option("--out", type=UserPath(dir_okay=False), help="Write there instead.")
 @settings_options
 def command(

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from investigator.commands.options import consoles, settings_options
+from investigator.commands.options import consoles, format_option, settings_options
 from investigator.errors import ExitCode
 from investigator.settings import Settings
 
@@ -15,14 +15,7 @@ if TYPE_CHECKING:
 
 @click.command("triage", short_help="Is it the drafter or the engine?")
 @click.argument("file", metavar="[FILE|-]", default="-")
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["text", "markdown", "json"]),
-    default="text",
-    show_default=True,
-    help="What goes to standard output.",
-)
+@format_option("text", "markdown", "json")
 @settings_options
 def command(file: str, format_: str, settings: Settings) -> int:
     """Is it the drafter or the engine? Read what a deployment printed, and judge by that alone.

@@ -630,6 +630,25 @@ CHOICES: dict[str, str] = {
         return False
 """,
 }
+
+
+def _checked_first(more: str = "") -> str:
+    """The first runner takes no mixed drafter; ``more``: what else it does not take."""
+    return f"""\
+    def _check_second(self):
+        return
+
+    def _check_first(self):
+        unsupported = []
+        kinds = getattr(self.speculative_config.draft_model_config.hf_config, "layer_types", None) or []
+        if len(set(kinds)) > 1:
+            unsupported.append("a drafter with sliding and full attention")
+{more}\
+        if unsupported:
+            raise ValueError(f"the first runner does not support {{', '.join(unsupported)}}")
+"""
+
+
 CHECKS: dict[str, str] = {
     # Which methods the second runner takes.
     "second-lacks-method": """\
@@ -643,33 +662,12 @@ CHECKS: dict[str, str] = {
     def _check_first(self):
         return
 """,
-    "first-refuses-mixed": """\
-    def _check_second(self):
-        return
-
-    def _check_first(self):
-        unsupported = []
-        kinds = getattr(self.speculative_config.draft_model_config.hf_config, "layer_types", None) or []
-        if len(set(kinds)) > 1:
-            unsupported.append("a drafter with sliding and full attention")
-        if unsupported:
-            raise ValueError(f"the first runner does not support {', '.join(unsupported)}")
-""",
+    "first-refuses-mixed": _checked_first(),
     # What the first runner knows of drafters, and of its machine.
-    "first-refuses-heads": """\
-    def _check_second(self):
-        return
-
-    def _check_first(self):
-        unsupported = []
-        kinds = getattr(self.speculative_config.draft_model_config.hf_config, "layer_types", None) or []
-        if len(set(kinds)) > 1:
-            unsupported.append("a drafter with sliding and full attention")
+    "first-refuses-heads": _checked_first("""\
         if "DFlashDraftModel" in self.speculative_config.draft_model_config.architectures:
             unsupported.append("drafters with a head")
-        if unsupported:
-            raise ValueError(f"the first runner does not support {', '.join(unsupported)}")
-""",
+"""),
     "both": """\
     def _check_second(self):
         return
