@@ -188,15 +188,15 @@ def _pair_for(on: "Destination") -> str:
 
 
 def _conclude(data: "Console", folder: Path, out: Path) -> int:
-    from investigator.validation import service
+    from investigator.validation import conclusion
 
-    assessment, document = service.collect(folder)
+    assessment, document = conclusion.collect(folder)
     with writing(out):
-        service.write(assessment, document, out)
+        conclusion.write(assessment, document, out)
     _into_reports(assessment, out)
     _print(data, assessment)
     data.print(f"\nwritten to {out}: validation.json, validation.md, acceptance-length.svg, by-position.svg")
-    service.conclude(assessment)
+    conclusion.conclude(assessment)
     return ExitCode.CLEAN
 
 

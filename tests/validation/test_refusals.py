@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from investigator.errors import IncompleteError, UsageError
-from investigator.validation import cpu_engine, prompts, service
+from investigator.validation import conclusion, cpu_engine, prompts
 from investigator.validation.conductor import engine_package, overlay
 from investigator.validation.extras import TRAINING
 from investigator.validation.from_run import read_run
@@ -149,7 +149,7 @@ def test_an_experiment_that_was_edited(folder: Path, changes: dict[str, object],
     rewrite(folder, **changes)
 
     with pytest.raises(UsageError) as caught:
-        service.collect(folder)
+        conclusion.collect(folder)
 
     assert said in str(caught.value)
     assert caught.value.advice

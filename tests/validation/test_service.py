@@ -8,7 +8,7 @@ import pytest
 
 from investigator.errors import ContradictionError, IncompleteError, UsageError
 from investigator.sources.folder import open_folder
-from investigator.validation import service
+from investigator.validation import conclusion, service
 from investigator.validation.emit import Experiment, Repair
 from investigator.validation.from_run import RunRecord, read_run
 from investigator.validation.launchers.interface import Destination, Where
@@ -32,9 +32,9 @@ def measured(folder: Path, site: Path) -> None:
 
 def test_from_the_folder_to_the_figures(folder: Path, site: Path, tmp_path: Path) -> None:
     measured(folder, site)
-    assessment, document = service.collect(folder)
-    service.write(assessment, document, tmp_path / "out")
-    service.conclude(assessment)
+    assessment, document = conclusion.collect(folder)
+    conclusion.write(assessment, document, tmp_path / "out")
+    conclusion.conclude(assessment)
     written = json.loads((tmp_path / "out" / "validation.json").read_text())
     assert written["schema"] == 1
     lengths = {v["variant"]["name"]: v["acceptance_length"]["value"] for v in written["variants"][:4]}
@@ -59,18 +59,18 @@ def test_findings_that_the_figures_contradict_end_in_exit_code_5(folder: Path, s
             texts[other].replace(f'"variant": "{other}"', f'"variant": "{name}"')
         )
     rewrite(folder, broken=["layer-types", "target-layer-offset"])
-    assessment, _ = service.collect(folder)
+    assessment, _ = conclusion.collect(folder)
     with pytest.raises(ContradictionError, match="its repair lowers acceptance length") as caught:
-        service.conclude(assessment)
+        conclusion.conclude(assessment)
     assert caught.value.exit_code == 5
 
 
 def test_a_variant_without_a_result_makes_the_validation_incomplete(folder: Path, site: Path) -> None:
     measured(folder, site)
     (folder / "results" / "only-layer-types.json").unlink()
-    assessment, _ = service.collect(folder)
+    assessment, _ = conclusion.collect(folder)
     with pytest.raises(IncompleteError, match=r"not measured: only-layer-types \(missing\)"):
-        service.conclude(assessment)
+        conclusion.conclude(assessment)
 
 
 def test_the_same_experiment_keeps_its_results_and_another_starts_anew(
@@ -155,7 +155,9 @@ def test_a_run_folder_gives_what_is_broken_for_its_runner(tmp_path: Path) -> Non
         json.dumps({
             "case": {"engine": "vllm==1", "draft": "o/d", "target": None, "environment": {"X": "0"}},
             "default_runner": "v1", "findings": findings,
-            "patches": [{"name": "../0001-a.patch", "contract": "a", "proof": {"repaired": ["a/v1", "b", "d/v2"]}}],
+            "patches": [
+                {"name": "../0001-a.patch", "contract": "a", "proof": {"repaired": ["a/v1", "b", "d/v2"]}},
+            ],
         })
     )  # fmt: skip
     record = read_run(tmp_path)
