@@ -246,14 +246,16 @@ def registered_attribute(call: Node) -> str | None:
 
 def assigned_attributes(cls: Node) -> frozenset[str]:
     """The attributes that any method in a class's body assigns, or registers with a module."""
-    assigned = (
-        text(child(left, "attribute"))
-        for node in descendants(cls, "assignment", "augmented_assignment")
-        for left in [child(node, "left"), *named(child(node, "left"))]
-        if left.type == "attribute"
-    )
-    registered = (registered_attribute(call) for call in descendants(cls, "call"))
-    return frozenset([*assigned, *filter(None, registered)])
+    found: set[str] = set()
+    for node in descendants(cls, "assignment", "augmented_assignment", "call"):
+        if node.type == "call":
+            registered = registered_attribute(node)
+            found.update({registered} if registered else ())
+            continue
+        left = child(node, "left")
+        attributes = (part for part in (left, *named(left)) if part.type == "attribute")
+        found.update(text(child(attribute, "attribute")) for attribute in attributes)
+    return frozenset(found)
 
 
 # -- which names are a function's own --------------------------------------------------

@@ -107,6 +107,20 @@ def descendants(node: Node, *types: str) -> Iterator[Node]:
         stack.extend(reversed(current.named_children))
 
 
+def descendants_at(node: Node, place: Place, *types: str) -> Iterator[Node]:
+    """Those descendants that stand on any line of a place, at least in part; what stands apart from it
+    is not walked through."""
+    wanted = frozenset(types)
+    stack = [node]
+    while stack:
+        current = stack.pop()
+        if current.end_point.row + 1 < place.line or place.end_line < current.start_point.row + 1:
+            continue
+        if current.type in wanted:
+            yield current
+        stack.extend(reversed(current.named_children))
+
+
 def enclosing(node: Node, *types: str) -> Node | None:
     """The nearest ancestor of one of the types."""
     current = node.parent

@@ -8,7 +8,16 @@ from tree_sitter import Node
 from investigator.code import classes, lazy
 from investigator.code.interpreter import Interpreter
 from investigator.code.program import Module
-from investigator.code.syntax import definition, descendants, field, statements, string_value, text
+from investigator.code.syntax import (
+    Place,
+    definition,
+    descendants,
+    descendants_at,
+    field,
+    statements,
+    string_value,
+    text,
+)
 from investigator.code.values import ClassValue, FunctionValue, Value
 
 
@@ -150,3 +159,15 @@ def bound_to(module: Module, value: str) -> Iterator[str]:
         if right is not None and right.type == "string" and string_value(right) == value:
             left = field(node, "left")
             yield text(field(left, "attribute") if left.type == "attribute" else left)
+
+
+def keyword_at(interp: Interpreter, call: Place, wanted: Callable[[str], bool]) -> Place:
+    """The line of a call that passes an argument of a wanted name; else the call's own."""
+    module = interp.program.module_at(call.path)
+    if module is None:
+        return call
+    for node in descendants_at(module.file.root, call, "keyword_argument"):
+        place = module.place(node)
+        if call.line <= place.line <= call.end_line and wanted(text(field(node, "name"))):
+            return place
+    return call

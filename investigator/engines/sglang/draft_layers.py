@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from investigator.code import lazy
 from investigator.code.follow import deepen
 from investigator.code.interpreter import Interpreter, Native
-from investigator.code.syntax import Place, descendants, text
-from investigator.code.syntax import field as field_of
+from investigator.code.syntax import Place
 from investigator.code.trace import Event, Happening
 from investigator.code.values import (
     BudgetSpent,
@@ -23,7 +22,7 @@ from investigator.code.values import (
     Value,
     find_unknown,
 )
-from investigator.engines.finding import class_named
+from investigator.engines.finding import class_named, keyword_at
 from investigator.engines.interface import Step, Told
 from investigator.engines.refusal import stopped
 from investigator.engines.sglang import backends, roles
@@ -162,13 +161,7 @@ def _ask(
 
 def argument(session: Session, call: Place, name: str) -> Place:
     """The line of an attention's construction that gives a setting, else the construction."""
-    module = session.interp.program.module_at(call.path)
-    for node in descendants(module.file.root, "keyword_argument") if module is not None else ():
-        if module is not None and text(field_of(node, "name")) == name:
-            place = module.place(node)
-            if call.line <= place.line <= call.end_line:
-                return place
-    return call
+    return keyword_at(session.interp, call, lambda given: given == name)
 
 
 def _window(size: Value) -> Value:

@@ -28,6 +28,7 @@ from investigator.code.values import (
     Value,
     find_unknown,
 )
+from investigator.engines.finding import keyword_at
 from investigator.engines.interface import Step, Told
 from investigator.engines.refusal import is_deliberate
 from investigator.engines.vllm import backends, draft_layers, drafter, kernel
@@ -306,8 +307,12 @@ def _steps(session: Session, metadata: _Metadata, asked: Place) -> Iterator[Step
             seen.add(event.place)
             yield Step(event.place, f"{event.name} is kept")
     interp = session.interp
-    if (passed := draft_layers.keyword_at(interp, asked, CAUSAL)) != asked:
+    if (passed := keyword_at(interp, asked, _is_causal)) != asked:
         yield Step(passed, "the draft pass asks for its attention metadata")
-    place = draft_layers.keyword_at(interp, metadata.made[-1].place, CAUSAL)
+    place = keyword_at(interp, metadata.made[-1].place, _is_causal)
     said = ", ".join(dict.fromkeys(str(made.causal) for made in metadata.made if made.group != 0))
     yield Step(place, f"the draft pass's attention metadata are made with causal={said}")
+
+
+def _is_causal(keyword: str) -> bool:
+    return CAUSAL in keyword

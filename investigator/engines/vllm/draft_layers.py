@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from investigator.code import classes, lazy
 from investigator.code.follow import deepen
 from investigator.code.interpreter import Interpreter
-from investigator.code.syntax import Place, descendants, text
+from investigator.code.syntax import Place, text
 from investigator.code.syntax import field as child
 from investigator.code.trace import Event, Happening
 from investigator.code.values import (
@@ -25,6 +25,7 @@ from investigator.code.values import (
     Value,
     find_unknown,
 )
+from investigator.engines.finding import keyword_at
 from investigator.engines.interface import Step, Told
 from investigator.engines.refusal import is_deliberate
 from investigator.engines.vllm import default_runner, drafter, roles, runners
@@ -61,19 +62,9 @@ class Builder:
             return Unknown(f"no class {ATTENTION} was found")
         made = lazy.instance(interp, cls, lazy.bound(interp, cls, args, kwargs))
         assert made.made_by is not None
-        place = keyword_at(interp, interp.stack[-1], HANDED)
+        place = keyword_at(interp, interp.stack[-1], lambda name: HANDED in name)
         self.built.append(Built(made, place, made.made_by("sliding_window")))
         return made
-
-
-def keyword_at(interp: Interpreter, call: Place, word: str) -> Place:
-    """The line of a call that passes an argument whose name holds a word; else the call's own."""
-    module = interp.program.module_at(call.path)
-    for node in descendants(module.file.root, "keyword_argument") if module is not None else ():
-        inside = call.line <= node.start_point.row + 1 <= call.end_line
-        if module is not None and inside and word in text(child(node, "name")):
-            return module.place(node)
-    return call
 
 
 @dataclass(frozen=True)

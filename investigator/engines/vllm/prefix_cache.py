@@ -26,7 +26,7 @@ from investigator.code.values import (
     find_unknown,
 )
 from investigator.engines.deployment import switched
-from investigator.engines.finding import mentions
+from investigator.engines.finding import keyword_at, mentions
 from investigator.engines.interface import Step, Told
 from investigator.engines.refusal import stopped
 from investigator.engines.vllm import roles
@@ -245,14 +245,7 @@ def _once(events: list[Event]) -> Iterator[Event]:
 def _keyword_place(session: Session, call: Event) -> Place:
     """The line of the manager's construction that carries the flag."""
     outer = call.stack[-2] if len(call.stack) > 1 else call.place
-    module = session.interp.program.module_at(outer.path)
-    if module is None:
-        return outer
-    for node in descendants(module.file.root, "keyword_argument"):
-        line = node.start_point.row + 1
-        if outer.line <= line <= outer.end_line and "eagle" in text(field(node, "name")):
-            return module.place(node)
-    return outer
+    return keyword_at(session.interp, outer, lambda name: "eagle" in name)
 
 
 # -- is it live? -----------------------------------------------------------------------

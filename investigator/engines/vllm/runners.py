@@ -10,7 +10,7 @@ from investigator.code import classes, lazy
 from investigator.code.follow import deepen
 from investigator.code.interpreter import Interpreter
 from investigator.code.program import Module
-from investigator.code.syntax import Place, descendants, field, text
+from investigator.code.syntax import Place, descendants, descendants_at, field, text
 from investigator.code.trace import Happening
 from investigator.code.values import (
     BudgetSpent,
@@ -194,7 +194,7 @@ def _reasons(session: Session) -> Iterator[Reason]:
 def _conditions(module: Module, place: Place) -> list[Place]:
     """The conditions whose bodies hold a line, the nearest first."""
     clauses = []
-    for clause in descendants(module.file.root, "if_statement", "elif_clause"):
+    for clause in descendants_at(module.file.root, place, "if_statement", "elif_clause"):
         body = field(clause, "consequence")
         if body.start_point.row < place.line <= body.end_point.row + 1:
             clauses.append(clause)
