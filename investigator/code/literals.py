@@ -49,9 +49,10 @@ def string(interp: Interpreter, frame: Frame, node: Node) -> Value:
         if missing is not None or not all(isinstance(part, str) for part in parts):
             return missing or Unknown("a string that is not text", frame.module.place(node))
         return "".join(parts)
-    if "b" in string_prefix(node):
+    prefix = string_prefix(node)
+    if "b" in prefix:
         return Unknown("bytes", frame.module.place(node))
-    parts = [_piece(interp, frame, node, piece) for piece in node.children]
+    parts = [_piece(interp, frame, prefix, piece) for piece in node.children]
     missing = find_unknown(parts)
     if missing is not None:
         return missing
@@ -60,10 +61,10 @@ def string(interp: Interpreter, frame: Frame, node: Node) -> Value:
     return "".join(parts)
 
 
-def _piece(interp: Interpreter, frame: Frame, string: Node, piece: Node) -> str | Unknown:
+def _piece(interp: Interpreter, frame: Frame, prefix: str, piece: Node) -> str | Unknown:
     if piece.type == "interpolation":
         return _interpolation(interp, frame, piece)
-    plain = plain_text(string, piece)
+    plain = plain_text(prefix, piece)
     return plain if plain is not None else Unknown("text that is not UTF-8", frame.module.place(piece))
 
 
@@ -140,10 +141,11 @@ def render(interp: Interpreter, frame: Frame, node: Node) -> str:
         return "".join(render(interp, frame, part) for part in named(node))
     if node.type == "string" and string_value(node) is None:
         out: list[str] = []
+        prefix = string_prefix(node)
         for piece in node.children:
             made: str | Unknown
             try:
-                made = _piece(interp, frame, node, piece)
+                made = _piece(interp, frame, prefix, piece)
             except Raised as error:
                 made = Unknown(str(error))
             out.append(made if isinstance(made, str) else head(frame.module.file, piece))

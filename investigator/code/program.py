@@ -4,16 +4,16 @@ Nothing is read before it is needed, and every file that an answer rests on is r
 (``consulted``), so that an answer can be reused for as long as those files stay the same.
 """
 
-import hashlib
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from functools import cached_property
 from typing import Any, TypeVar
+from weakref import WeakValueDictionary
 
 from tree_sitter import Node
 
+from investigator.code.contents import BELOW, EVERYTHING, REQUIRES, Contents, Facts
 from investigator.code.syntax import (
     MAX_FILE_BYTES,
     ParsedFile,
@@ -204,44 +204,22 @@ def absolute(name: str, package: str) -> str:
 
 
 T = TypeVar("T")
-EVERYTHING = "*"
 MAX_TREE_BYTES = 16 << 20
 """Bytes of source that are parsed of one tree; a full search of vLLM comes to about 6 MB."""
 
 
-def python_files(paths: Iterable[str]) -> list[str]:
-    """The Python files among paths, sorted."""
-    return sorted(path for path in paths if path.endswith(".py"))
-
-
-def python_files_in(paths: Iterable[str], folder: str) -> list[str]:
-    """The Python files directly in a folder, whose name ends with a slash."""
-    inside = (path for path in paths if path.startswith(folder))
-    return sorted(path for path in inside if path.endswith(".py") and "/" not in path[len(folder) :])
-
-
-def listing(paths: Iterable[str]) -> str:
-    """One sha256 over names of files."""
-    return hashlib.sha256("\n".join(paths).encode()).hexdigest()
-
-
-def fingerprint(tree: Tree, paths: Iterable[str]) -> str:
-    """One sha256 over the paths and hashes of many files."""
-    digest = hashlib.sha256()
-    for path in paths:
-        try:
-            content = tree.digest(path)
-        except LimitError:  # a file that is too large is not read, whatever it holds
-            content = ""
-        digest.update(f"{path}\0{content}\n".encode())
-    return digest.hexdigest()
-
-
 @dataclass(frozen=True)
 class ParsedFiles:
-    """Parsed modules by path and content, to be shared by programs over similar trees."""
+    """Parsed modules by path and content, and what was worked out of several files with the facts that
+    it rests on: to be shared by programs over similar trees."""
 
     modules: dict[tuple[str, str], Module] = dataclass_field(default_factory=dict)
+    worked_out: dict[str, list[tuple[Facts, Any]]] = dataclass_field(default_factory=dict)
+
+
+_SOMEWHERE: WeakValueDictionary[tuple[str, str], Module] = WeakValueDictionary()
+"""The modules that any program holds now, by path and content: a syntax tree takes some twenty times its
+file's size, and investigations that run at once read mostly the same files."""
 
 
 class Program:
@@ -256,14 +234,12 @@ class Program:
     ) -> None:
         self.tree = tree
         self.consulted: dict[str, str] = {}
-        """Path -> sha256 of every file that was looked at so far; "" for one that was asked for
-        and is not there; ``EVERYTHING`` -> one hash over all Python files, after a full search;
-        ``folder/`` -> one hash over the names of the Python files in it."""
-        self._sorted = tree.paths()
-        self._paths = frozenset(self._sorted)
+        """The facts that were asked for so far: every file that was looked at, and every one that was
+        looked for and is not there (:mod:`investigator.code.contents`)."""
+        self._contents = Contents(tree)
         self._modules: dict[str, Module | None] = {}
         self._parsed = parsed or ParsedFiles()
-        self._derived: dict[tuple[str, str], Any] = {}
+        self._searches: dict[tuple[bytes, ...], list[Module]] = {}
         self._on_full_search = on_full_search or (lambda why: None)
 
     def view(self) -> "Program":
@@ -271,18 +247,26 @@ class Program:
         be told apart from what another does. Parsed files are shared."""
         other = Program.__new__(Program)
         other.tree, other.consulted = self.tree, {}
-        other._paths, other._sorted = self._paths, self._sorted
-        other._modules, other._parsed = self._modules, self._parsed
-        other._derived, other._on_full_search = self._derived, self._on_full_search
+        other._contents, other._modules = self._contents, self._modules
+        other._parsed, other._searches = self._parsed, self._searches
+        other._on_full_search = self._on_full_search
         return other
 
-    def _note(self, path: str) -> None:
-        if path not in self.consulted:
-            self.consulted[path] = self.tree.digest(path) if path in self._paths else ""
+    def _note(self, fact: str) -> str:
+        """A fact about the tree, which is consulted from now on."""
+        if fact not in self.consulted:
+            self.consulted[fact] = self._contents.fact(fact)
+        return self.consulted[fact]
 
     def has(self, path: str) -> bool:
         """Whether the tree holds this path."""
-        return path in self._paths
+        self._note(path)
+        return path in self._contents.present
+
+    def requirement(self, distribution: str) -> str:
+        """What the engine's distribution requires of another one, as its metadata write it
+        (``transformers==4.57.1``); empty where they do not say."""
+        return self._note(f"{REQUIRES}{distribution}")
 
     def module_at(self, path: str) -> Module | None:
         """The module in a file; None when there is no such file or it cannot be parsed at all."""
@@ -300,19 +284,16 @@ class Program:
         """The file of a dotted module name, when it is in the tree."""
         base = dotted.replace(".", "/")
         for path in (f"{base}.py", f"{base}/__init__.py"):
-            if path in self._paths:
+            if self.has(path):
                 return path
-            self._note(path)
         return None
 
     def is_package(self, dotted: str) -> bool:
         """Whether the tree has a folder of this dotted name (namespace packages too)."""
-        prefix = dotted.replace(".", "/") + "/"
-        at = bisect_left(self._sorted, prefix)
-        return at < len(self._sorted) and self._sorted[at].startswith(prefix)
+        return bool(self._note(f"{dotted.replace('.', '/')}/{BELOW}"))
 
     def _load(self, path: str) -> Module | None:
-        if path not in self._paths:
+        if path not in self._contents.present:
             return None
         key = (path, self.tree.digest(path))
         if key in self._parsed.modules:
@@ -329,9 +310,12 @@ class Program:
                 f"over {MAX_TREE_BYTES:,} bytes of {self.tree.source.name} would have to be parsed",
                 "this is no engine that this program knows how to read",
             )
-        dotted = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-        self._parsed.modules[key] = Module(dotted, parse(path, source))
-        return self._parsed.modules[key]
+        module = _SOMEWHERE.get(key)
+        if module is None:
+            dotted = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+            module = _SOMEWHERE.setdefault(key, Module(dotted, parse(path, source)))
+        self._parsed.modules[key] = module
+        return module
 
     def derived(self, module: Module, name: str, compute: Callable[[Module], T]) -> T:
         """Something worked out of one file alone, once for as long as the file is held."""
@@ -342,24 +326,28 @@ class Program:
         return found
 
     def shared(self, name: str, compute: Callable[["Program"], T]) -> T:
-        """Something worked out of several files, once for all questions to this tree; whoever
-        asks for it has consulted the files that it rests on."""
-        key = ("", name)
-        if key not in self._derived:
+        """Something worked out of several files, once for all questions to this tree, and to others that
+        share its parsed files and in which the same facts hold; whoever asks for it has consulted them.
+
+        ``name`` says all that ``compute`` depends on beside the tree; what it gives holds no program.
+        """
+        kept = self._parsed.worked_out.setdefault(name, [])
+        found = next(((facts, value) for facts, value in kept if self._contents.hold(facts)), None)
+        if found is None:
             view = self.view()
-            self._derived[key] = (compute(view), view.consulted)
-        value, consulted = self._derived[key]
-        self.consulted.update(consulted)
-        found: T = value
-        return found
+            value = compute(view)
+            found = (view.consulted, value)
+            kept.append(found)
+        facts, known = found
+        self.consulted.update(facts)
+        shared: T = known
+        return shared
 
     def mentioning(self, needles: Iterable[str], hints: Iterable[str]) -> list[Module]:
         """The modules whose text holds every needle: those among the hints, or, when no
         hint does, those in the whole tree (all its Python files are then read)."""
         wanted = [needle.encode() for needle in needles]
-        near = [path for path in hints if path in self._paths]
-        for path in hints:
-            self._note(path)
+        near = [path for path in hints if self.has(path)]
         self.tree.prefetch(near)
         found = self._holding(wanted, near)
         if found:
@@ -368,19 +356,15 @@ class Program:
 
     def among(self, needles: Iterable[str], paths: Iterable[str]) -> list[Module]:
         """The modules among these files whose text holds every needle; no other is read."""
-        wanted = list(paths)
-        for path in wanted:
-            self._note(path)
-        near = [path for path in wanted if path in self._paths]
+        near = [path for path in paths if self.has(path)]
         self.tree.prefetch(near)
         return self._holding([needle.encode() for needle in needles], near)
 
     def files_in(self, folder: str) -> list[str]:
         """The Python files that stand directly in a folder (``a/b/``), sorted. An answer that rests
         on what the folder holds is asked again when it holds other files."""
-        found = python_files_in(self._sorted, folder)
-        self.consulted[folder] = listing(found)
-        return found
+        self._note(folder)
+        return self._contents.python_in(folder)
 
     def search(self, needles: Iterable[str]) -> list[Module]:
         """The modules in the whole tree whose text holds every needle."""
@@ -388,29 +372,23 @@ class Program:
 
     def _everywhere(self, needles: list[bytes]) -> list[Module]:
         """A full search; the same one is made once for all questions to this tree."""
-        key = ("", f"search {needles}")
-        if key not in self._derived:
+        key = tuple(needles)
+        if key not in self._searches:
             self._on_full_search(b" and ".join(needles).decode())
-            everywhere = python_files(self._paths)
-            self.tree.prefetch(everywhere)
-            self._derived[key] = self._holding(needles, everywhere)
-        self._note_everything()
-        found: list[Module] = self._derived[key]
+            self.tree.prefetch(self._contents.python)
+            self._searches[key] = self._holding(needles, self._contents.python)
+        self._note(EVERYTHING)
+        found = self._searches[key]
         for module in found:
             self._note(module.path)
         return found
 
-    def _note_everything(self) -> None:
-        key = ("", EVERYTHING)
-        if key not in self._derived:
-            self._derived[key] = fingerprint(self.tree, python_files(self._paths))
-        self.consulted[EVERYTHING] = self._derived[key]
-
     def _holding(self, needles: list[bytes], paths: Iterable[str]) -> list[Module]:
         found = []
         for path in paths:
+            loaded = self._modules.get(path)
             try:
-                source = self.tree.read(path)
+                source = loaded.file.source if loaded is not None else self.tree.read(path)
             except LimitError:
                 continue
             if len(source) <= MAX_FILE_BYTES and all(_holds(source, needle) for needle in needles):

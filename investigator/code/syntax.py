@@ -146,19 +146,22 @@ def decorators(node: Node) -> list[str]:
 
 def string_prefix(node: Node) -> str:
     """The letters before a string literal's quotes, in lower case."""
-    return text(node.children[0]).rstrip("\"'").lower()
+    return _prefix(node.children[0])
 
 
-def plain_text(string: Node, piece: Node) -> str | None:
-    """What a piece of a string literal that is no interpolation stands for; None where its
-    bytes are no UTF-8."""
+def _prefix(opening: Node) -> str:
+    return text(opening).rstrip("\"'").lower()
+
+
+def plain_text(prefix: str, piece: Node) -> str | None:
+    """What a piece of a string literal with this prefix stands for, if it is no interpolation; None
+    where its bytes are no UTF-8."""
     if piece.type not in ("string_content", "escape_sequence", "escape_interpolation"):
         return ""
     try:
         raw = (piece.text or b"").decode("utf-8").replace("\r\n", "\n")
     except UnicodeDecodeError:
         return None
-    prefix = string_prefix(string)
     if "f" in prefix or "t" in prefix:
         raw = raw.replace("{{", "{").replace("}}", "}")
     if "r" in prefix or "\\" not in raw:
@@ -174,11 +177,13 @@ def string_value(node: Node) -> str | None:
     for others."""
     if node.type == "concatenated_string":
         return _joined([string_value(child) for child in named(node)])
-    if node.type != "string" or not node.children:
+    pieces = node.children
+    if node.type != "string" or not pieces:
         return None
-    if "b" in string_prefix(node) or any(child.type == "interpolation" for child in node.children):
+    prefix = _prefix(pieces[0])
+    if "b" in prefix or any(piece.type == "interpolation" for piece in pieces):
         return None
-    return _joined([plain_text(node, piece) for piece in node.children])
+    return _joined([plain_text(prefix, piece) for piece in pieces])
 
 
 def _joined(parts: list[str | None]) -> str | None:

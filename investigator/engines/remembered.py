@@ -12,13 +12,13 @@ import json
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
 from typing import Protocol
 
 import investigator
 from investigator.checkpoint import Checkpoint
-from investigator.code.program import EVERYTHING, fingerprint, listing, python_files, python_files_in
+from investigator.code.contents import Contents
 from investigator.code.syntax import Place
 from investigator.engines.deployment import Deployment
 from investigator.engines.interface import RunnerChoice, Step, Told
@@ -76,7 +76,7 @@ class Memory:
         return TreeMemory(self, tree)
 
     def entries(self, question: str) -> Sequence[Mapping[str, Json]]:
-        """Every kept answer to a question: its ``files`` (path -> sha256) and what was ``told``."""
+        """Every kept answer to a question: its ``files``, the facts it rests on, and what was ``told``."""
         with self._lock:
             return self._read(question)
 
@@ -101,43 +101,21 @@ class TreeMemory:
 
     def __init__(self, memory: Memory, tree: Tree) -> None:
         self._memory = memory
-        self._tree = tree
-        self._listings: dict[str, str] = {}
+        self._contents = Contents(tree)
 
     def told(self, question: str, ask: Callable[[], tuple[Told, Mapping[str, str]]]) -> Told:
         """The kept answer to ``question`` where its files are unchanged; else ``ask()``, kept.
 
-        ``ask`` gives the answer and the files it rests on (path -> sha256, "" for absent).
+        ``ask`` gives the answer and the facts that it rests on.
         """
         for entry in self._memory.entries(question):
             files = entry["files"]
             assert isinstance(files, Mapping)
-            if all(self._is_unchanged(path, str(digest)) for path, digest in files.items()):
+            if self._contents.hold({name: str(value) for name, value in files.items()}):
                 return _told(entry["told"])
         answer, rests_on = ask()
         self._memory.keep(question, {"files": dict(rests_on), "told": _json(answer)})
         return answer
-
-    def _is_unchanged(self, path: str, digest: str) -> bool:
-        if path == EVERYTHING:
-            return self._everything == digest
-        if path.endswith("/"):
-            return self._listing(path) == digest
-        return self._tree.digest(path) == digest if path in self._present else digest == ""
-
-    def _listing(self, folder: str) -> str:
-        """The names in a folder as one hash; many answers rest on the same few folders."""
-        if folder not in self._listings:
-            self._listings[folder] = listing(python_files_in(self._tree.paths(), folder))
-        return self._listings[folder]
-
-    @cached_property
-    def _present(self) -> frozenset[str]:
-        return frozenset(self._tree.paths())
-
-    @cached_property
-    def _everything(self) -> str:
-        return fingerprint(self._tree, python_files(self._present))
 
 
 def as_told(choice: RunnerChoice) -> Told:

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass, field
 
-from investigator.code.program import EVERYTHING, Program, fingerprint
+from investigator.code.contents import EVERYTHING, Contents
+from investigator.code.program import Program
 from tests.support.builders import TextTree, source
 
 TEXTS = {
@@ -63,5 +64,4 @@ def test_the_same_search_by_another_question_reads_nothing_and_rests_on_the_same
     assert len(tree.reads) == read
     assert searches == ["layer_ids"]
     assert other.consulted == made.consulted
-    python = ["vllm/a.py", "vllm/c.py", "vllm/moved/b.py"]
-    assert made.consulted[EVERYTHING] == fingerprint(tree, python)
+    assert made.consulted[EVERYTHING] == Contents(tree).fact(EVERYTHING)

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from investigator.code.program import EVERYTHING, fingerprint, python_files
+from investigator.code.contents import EVERYTHING, Contents
 from investigator.code.syntax import Place
 from investigator.engines.interface import RunnerChoice, Step, Told
 from investigator.engines.remembered import (
@@ -107,7 +107,7 @@ def test_a_file_that_was_looked_for_and_appears_is_a_change() -> None:
 def test_after_a_full_search_any_python_file_counts_and_no_other_does() -> None:
     shelf = Shelf()
     first = tree(a="one", b="x")
-    rests = {EVERYTHING: fingerprint(first, python_files(first.paths()))}
+    rests = {EVERYTHING: Contents(first).fact(EVERYTHING)}
     memory(shelf).of(first).told("offset/v1", lambda: (Told(outcome=Known(1)), rests))
 
     with_readme = TextTree(source("vllm"), {**first.texts, "vllm/README.md": "new"})

@@ -56,7 +56,7 @@ BACKEND_FLAGS = (
 """What names the attention backend of the draft, the strongest first."""
 TRANSFORMERS = 5
 """The major version that is taken for granted where a tree does not say which it needs."""
-_PIN = re.compile(r"^Requires-Dist: transformers *[=~>]= *(\d+)", re.MULTILINE)
+_PIN = re.compile(r"^transformers *[=~>]= *(\d+)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -80,21 +80,18 @@ class World:
         )
         return Session(interp, self)
 
-    @cached_property
+    @property
     def transformers(self) -> int | None:
         """The major version of Transformers that this release is pinned to; None: not known."""
-        for path in self.program.tree.paths():
-            if path.endswith(".dist-info/METADATA"):
-                found = _PIN.search(self.program.tree.read(path).decode("utf-8", "replace"))
-                return int(found[1]) if found else None
-        return None
+        found = _PIN.search(self.program.requirement("transformers"))
+        return int(found[1]) if found else None
 
     @property
     def assumptions(self) -> tuple[str, ...]:
         """What is taken for granted here."""
         return ASSUMPTIONS if self.transformers else (*ASSUMPTIONS, f"Transformers {TRANSFORMERS}")
 
-    @property
+    @cached_property
     def identity(self) -> str:
         """Tells worlds over one tree apart: a hash of the checkpoint and the deployment."""
         text = f"{self.checkpoint!r} {sorted(self.deployment.items())!r}"

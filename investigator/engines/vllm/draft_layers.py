@@ -120,6 +120,13 @@ class _Windows:
 
 def windows(world: World, runner: Runner) -> Told:
     """``Known([w0, w1, ...])``: each draft layer's window in tokens, None where it sees everything."""
+    return world.program.shared(
+        f"windows {runner.value} {world.identity}",
+        lambda program: _followed(replace(world, program=program), runner),
+    )
+
+
+def _followed(world: World, runner: Runner) -> Told:
     stopped = turned_away(world, runner)
     if stopped is not None:
         return stopped

@@ -62,7 +62,7 @@ def model_runner(session: Session) -> Value:
 def belongs(session: Session, module: Module, runner: Runner) -> bool:
     """Whether a module is part of a runner: the second one has a package of its own."""
     package = session.interp.program.shared(
-        "second package", lambda program: _package(session.world, program)
+        f"second package {session.world.identity}", lambda program: _package(session.world, program)
     )
     return module.path.startswith(package) is (runner is Runner.V2)
 

@@ -8,6 +8,7 @@ What is taken for granted about the deployment is in ``ASSUMPTIONS``, and is rep
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from investigator.checkpoint import Checkpoint, ModelConfig
 from investigator.code.interpreter import Interpreter, Native
@@ -79,7 +80,18 @@ class World:
         )
         return Session(interp, self, runner)
 
-    @property
+    def target_flag(self, name: str) -> Value:
+        """What the class of the target's architecture says of itself (``is_hybrid``)."""
+        architectures = target_architectures(self.checkpoint)
+
+        def look(program: Program) -> Value:
+            environment = variables(self.deployment)
+            interp = Interpreter(program, natives=_NATIVES, constants=_CONSTANTS, environment=environment)
+            return roles.architecture_flag(interp, architectures, name)
+
+        return self.program.shared(f"{name} {self.identity}", look)
+
+    @cached_property
     def identity(self) -> str:
         """Tells worlds over one tree apart: a hash of the checkpoint and the deployment."""
         text = f"{self.checkpoint!r} {sorted(self.deployment.items())!r}"
@@ -227,14 +239,14 @@ class Session:
             is_attention_free=False,
             is_encoder_decoder=False,
             is_multimodal_model="text_config" in self.target_config.attributes,
-            is_moe=self._is_moe(list(architectures)),
+            is_moe=self._is_moe(),
             quantization=None,
             logits_processors=None,
             enable_return_routed_experts=False,
             enforce_eager=False,
             multimodal_config=None,
         )
-        hybrid = roles.architecture_flag(self.interp, list(architectures), "is_hybrid")
+        hybrid = self.world.target_flag("is_hybrid")
         for name in ("is_hybrid", "has_inner_state"):
             target.attributes[name] = hybrid
         cache = self._object(
@@ -300,7 +312,7 @@ class Session:
             diffusion_config=None,
         )
 
-    def _is_moe(self, architectures: list[str]) -> Value:
+    def _is_moe(self) -> Value:
         """Whether the target has experts: by its config, or, where that is not whole, by its class."""
         text_config = self.target_text_config
         for key in ("num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts"):
@@ -309,7 +321,7 @@ class Session:
                 return count > 0
         if text_config.complete:
             return False
-        return roles.architecture_flag(self.interp, architectures, "is_mixture_of_experts")
+        return self.world.target_flag("is_mixture_of_experts")
 
     def _target_vocabulary(self) -> Value:
         size = self.target_text_config.attributes.get("vocab_size")
