@@ -26,6 +26,7 @@ from investigator.code.values import (
     OneOf,
     Scope,
     Super,
+    Symbol,
     Unknown,
     Value,
 )
@@ -377,6 +378,8 @@ def is_instance(interp: Interpreter, value: Value, cls: ClassValue) -> bool | No
     """``isinstance(value, cls)`` for a class of the tree; None when undecided."""
     if isinstance(value, Unknown):
         return None
+    if isinstance(value, Symbol):
+        return value.instance_of(cls)
     found = getattr(value, "cls", None)
     if not isinstance(value, Instance) and not isinstance(found, ClassValue):
         return False

@@ -333,6 +333,10 @@ class Symbol:
         """``bool(symbol)``; None when undecided."""
         return None
 
+    def instance_of(self, cls: ClassValue) -> bool | None:
+        """``isinstance(symbol, cls)`` for a class of the tree; None when undecided."""
+        return False
+
 
 @dataclass(frozen=True)
 class ExceptionValue:

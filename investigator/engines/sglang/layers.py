@@ -7,7 +7,7 @@ modules, between them or after.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from investigator.code import classes, lazy
 from investigator.code.interpreter import Interpreter, Native
@@ -82,6 +82,11 @@ class DecoderLayer(Symbol):
     def truth(self) -> bool | None:
         """A layer is there."""
         return True
+
+    def instance_of(self, cls: ClassValue) -> bool | None:
+        """By the class that its maker gives it."""
+        made = self.made
+        return classes.is_instance(self.session.interp, made, cls) if _is_object(made) else None
 
     def call(self, arguments: tuple[Value, ...], keywords: dict[str, Value]) -> Value:
         """The stream one layer deeper; not decided when no stream was handed in."""
@@ -165,17 +170,24 @@ def _with_symbols(session: Session, made: Instance) -> None:
         if name.endswith(BOUNDARY_SUFFIX) and name in assigned:
             return _boundary(session, name) or inner(name)
         value = inner(name)
-        if not isinstance(value, Instance):
-            return value
-        kind = value.cls.name if value.cls is not None else ""
-        if "norm" in f"{kind} {name}".lower():
-            return Norm()
-        if value.cls is None or _is_module(session.interp, value.cls):
-            return Part()
-        return _between(value)
+        if isinstance(value, OneOf):
+            return replace(value, options=tuple(_symbol(session, name, option) for option in value.options))
+        return _symbol(session, name, value)
 
     made.made_by = attribute
     made.attributes.clear()
+
+
+def _symbol(session: Session, name: str, value: Value) -> Value:
+    """What an attribute of a layer does to the stream, where it is an object."""
+    if not isinstance(value, Instance):
+        return value
+    kind = value.cls.name if value.cls is not None else ""
+    if "norm" in f"{kind} {name}".lower():
+        return Norm()
+    if value.cls is None or _is_module(session.interp, value.cls):
+        return Part()
+    return _between(value)
 
 
 def _is_module(interp: Interpreter, cls: ClassValue) -> bool:
@@ -186,13 +198,14 @@ def _is_module(interp: Interpreter, cls: ClassValue) -> bool:
 
 
 def _between(value: Instance) -> Instance:
-    """An object between a layer's modules: what it does not decide itself moves the stream."""
+    """An object between a layer's modules: what it does not decide itself moves the stream, and so does a
+    function that it keeps, which of them it may be."""
     inner = value.made_by
 
     def attribute(name: str) -> Value:
         found = inner(name) if inner is not None else NotImplemented
-        undecided = found is NotImplemented or isinstance(found, Unknown | OneOf | Instance)
-        return Passage() if undecided else found
+        moves = found is NotImplemented or isinstance(found, Unknown | OneOf | Instance | FunctionValue)
+        return Passage() if moves else found
 
     return Instance(value.cls, {}, complete=False, label="between modules", made_by=attribute)
 
@@ -224,8 +237,9 @@ def _boundary(session: Session, name: str) -> Instance | None:
 
 
 def collects(value: Value) -> bool:
-    """Whether a value handed to a layer takes captured streams: a list, or what appends to one."""
-    return list_of(value) is not None
+    """Whether a value handed to a layer takes captured streams: a list, what appends to one, or a function
+    of the model's own that may."""
+    return list_of(value) is not None or isinstance(value, FunctionValue)
 
 
 def list_of(value: Value) -> list[Value] | None:

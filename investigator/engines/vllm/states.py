@@ -8,11 +8,13 @@ carry the stream as a pair whose sum it is; calling a layer moves the pair on by
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from investigator.code.values import Symbol, Value
+from investigator.code.values import ClassValue, Symbol, Value
 
 TOKENS = 1013
 """How many tokens every stream holds: one number, so that code which compares the lengths of
 two streams finds them equal, as they are without sequence parallelism."""
+ELSEWHERE = "PPMissingLayer"
+"""What stands in for the layers of another pipeline rank."""
 _SAME = frozenset(["clone", "contiguous", "view", "reshape", "to", "float"])
 
 
@@ -87,6 +89,10 @@ class Layer(Symbol):
     def truth(self) -> bool | None:
         """A layer is there."""
         return True
+
+    def instance_of(self, cls: ClassValue) -> bool | None:
+        """Which class it is of is not known, except that no other pipeline rank has it."""
+        return False if cls.name == ELSEWHERE else None
 
 
 @dataclass(frozen=True)
