@@ -9,6 +9,8 @@ import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
 
+from investigator.errors import UsageError
+
 MAX_FILE_BYTES = 400_000
 _HELD_OUT_OF = 16
 
@@ -64,7 +66,7 @@ def prompt_texts(count: int, characters: int) -> list[str]:
     """``count`` pieces of at least ``characters`` from the held-out files of the standard library.
 
     The first piece of every file comes before the second of any, so that prompts come from as
-    many files as there are. Raises ValueError when the library holds too few.
+    many files as there are. Raises UsageError when the library holds too few.
     """
     skip = frozenset({"site-packages", "dist-packages", "__pycache__", "test", "tests", "idlelib"})
     whole = [text for text in _texts(standard_library(), skip, held_out=True) if text.isascii()]
@@ -76,7 +78,10 @@ def prompt_texts(count: int, characters: int) -> list[str]:
         if len(text) >= (depth + 1) * characters
     ]
     if len(pieces) < count:
-        raise ValueError(f"the standard library holds {len(pieces)} prompts of {characters} characters")
+        raise UsageError(
+            f"the standard library, which prompts are made of, holds {len(pieces)} of {characters} characters",
+            "give fewer --prompts, fewer --prompt-tokens, or a file with --prompts",
+        )
     return pieces[:count]
 
 
