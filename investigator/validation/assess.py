@@ -117,7 +117,7 @@ def assess(
     effects = tuple(_effect(c, repaired, fresh, by_name) for c in contracts)
     reference = REFERENCE if by_name.get(REFERENCE) and by_name[REFERENCE].acceptance_length else None
     measured = any(v.kind is Kind.ENGINE for v in variants)
-    best = ALL if _known(by_name, ALL) else AS_RELEASED
+    best = ALL if ALL in by_name else AS_RELEASED
     assessment = Assessment(
         place=place,
         engine=engine,
@@ -254,7 +254,8 @@ def _contradictions(a: Assessment, broken: Sequence[str]) -> Iterator[str]:
                 f"acceptance length by {-measured.value:.2f}"
             )
         predicted = effect.predicted
-        if predicted is not None and predicted.low is not None and measured.high < 0.25 * predicted.low:
+        masked = bool(a.unrepaired)  # what is left broken may hide what this one brings
+        if predicted and predicted.low is not None and measured.high < 0.25 * predicted.low and not masked:
             yield (
                 f"{effect.contract}: the reference loses {predicted.value:.2f} with this fault, but its "
                 f"repair brings the engine at most {max(0.0, measured.high):.2f}"

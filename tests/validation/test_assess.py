@@ -129,6 +129,37 @@ def test_a_gap_that_is_like_a_fault_which_the_findings_leave_is_no_contradiction
     assert gap(9, kept=(WINDOW,)).contradictions != ()
 
 
+def test_what_is_left_broken_may_hide_what_a_repair_brings() -> None:
+    """As on vLLM 0.24.0 with Triton, micro: the window's repair brings 0.2 where 1.55 were predicted."""
+    accepted = {"as-released": 0, "all-repairs": 1, "reference": 14}
+    worse = {f"reference-with-{c}-broken": n for c, n in ((WINDOW, 0), (CAUSALITY, 1))}
+    variants = [v for v in engine_variants([WINDOW], True, [CAUSALITY]) if v.name in {**accepted, **worse}]
+    results = {name: result(name, n) for name, n in {**accepted, **worse}.items()}
+
+    def found(kept: tuple[str, ...]) -> Assessment:
+        broken = (WINDOW, CAUSALITY)
+        return assess(
+            variants, results, place="local", engine="vllm==0", pair="tiny", broken=broken, kept=kept
+        )
+
+    assert found((WINDOW,)).contradictions == ()
+    assert len(found((WINDOW, CAUSALITY)).contradictions) == 2
+
+
+def test_an_engine_that_stops_with_its_repairs_has_no_share_of_the_reference() -> None:
+    variants = [
+        v for v in engine_variants([WINDOW], True) if v.name in ("as-released", "all-repairs", "reference")
+    ]
+    results = {v.name: result(v.name, 3) for v in variants}
+    results["all-repairs"] = VariantResult(variant="all-repairs", status="failed", error="it stopped")
+
+    found = assess(variants, results, place="local", engine="vllm==0", pair="tiny", broken=(WINDOW,))
+
+    assert found.to_reference is None
+    assert found.released_to_reference is not None
+    assert not [line for line in found.contradictions if "with every repair" in line]
+
+
 def test_an_engine_without_a_patch_that_is_as_its_finding_predicts_is_no_contradiction() -> None:
     """As on vLLM 0.33.0 beside a target that shares its rotary embedding with the drafter."""
     accepted = {"as-released": 3, "reference": 14, "reference-with-rope-broken": 3}
