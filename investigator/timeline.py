@@ -4,6 +4,7 @@ The drafter's and the references' answers are gathered once; then each release's
 asked the same questions. Kept answers carry over wherever no file they rest on changed.
 """
 
+import gc
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -117,6 +118,7 @@ def read(
             made = ask_release(kind, release, tree, given, memory)
         except InvestigateError as error:
             made = ReleaseRow(version=release.version, unread=str(error), yanked=release.yanked)
+        gc.collect()  # syntax trees hang together in circles, and the collector does not see their size
         progress(made)
         return made
 

@@ -1,5 +1,6 @@
 """Releases of a miniature engine on a loopback index, asked one after another."""
 
+import gc
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -8,6 +9,7 @@ from pytest_httpserver import HTTPServer
 
 from investigator.agents.interface import AgentContext, AgentResult
 from investigator.case import DEFAULT_REFERENCES, Case, EngineSpec, RepoSpec
+from investigator.code.program import Module
 from investigator.contracts.registry import BY_ID
 from investigator.errors import IncompleteError, SourceError, UsageError
 from investigator.events import Event, EventKind
@@ -165,6 +167,27 @@ def test_releases_are_asked_side_by_side_and_told_of_as_they_come(opened: Callab
 
     assert sorted(seen) == [row.version for row in timeline.rows]
     assert timeline == asked(opened(), jobs=1)
+
+
+def test_the_syntax_trees_of_a_release_are_let_go_before_the_next_is_read(
+    opened: Callable[..., Workspace],
+) -> None:
+    """They are most of what a timeline takes, and many releases have to fit."""
+
+    def held(_: ReleaseRow | None = None) -> None:
+        alive.append(sum(type(thing) is Module for thing in gc.get_objects()))
+
+    alive: list[int] = []
+    gc.collect()
+    held()
+    gc.disable()
+    try:
+        asked(opened(), jobs=1, progress=held)
+    finally:
+        gc.enable()
+
+    assert len(alive) > 2
+    assert set(alive) == {alive[0]}
 
 
 def test_a_release_that_cannot_be_read_says_why_and_hides_no_other(
