@@ -79,7 +79,7 @@ def prompt_texts(count: int, characters: int) -> list[str]:
     ]
     if len(pieces) < count:
         raise UsageError(
-            f"the standard library, which prompts are made of, holds {len(pieces)} of {characters} characters",
+            f"the standard library, where prompts come from, holds {len(pieces)} of {characters} characters",
             "give fewer --prompts, fewer --prompt-tokens, or a file with --prompts",
         )
     return pieces[:count]

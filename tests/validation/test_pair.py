@@ -111,7 +111,7 @@ def test_prompts_are_the_same_each_time_and_from_many_files() -> None:
 
 
 def test_asking_for_more_than_there_is_says_how_many_there_are() -> None:
-    with pytest.raises(UsageError, match=r"prompts are made of, holds \d+ of 50000 characters") as caught:
+    with pytest.raises(UsageError, match=r"where prompts come from, holds \d+ of 50000 characters") as caught:
         corpus.prompt_texts(5000, 50_000)
 
     assert caught.value.advice == "give fewer --prompts, fewer --prompt-tokens, or a file with --prompts"
