@@ -14,8 +14,8 @@ from investigator.checkpoint import Checkpoint, ModelConfig
 from investigator.checkpoints import model_config, read_checkpoint
 from investigator.code.program import ParsedFiles, Program
 from investigator.contracts.registry import CONTRACTS
-from investigator.engines.vllm.engine import QUESTIONS, VllmEngine
-from investigator.model import Answer, Finding, Role, Source
+from investigator.engines.registry import known
+from investigator.model import Answer, Finding, Json, Role, Source
 from investigator.references.reading import QUESTIONS as ASKED
 from investigator.references.reading import ask
 from investigator.sources.interface import Tree
@@ -25,6 +25,7 @@ from investigator.synthesizer import synthesize
 
 MIXED = "z-lab/Qwen3.6-27B-DFlash"
 FULL = "z-lab/Qwen3-8B-DFlash-b16"
+SECOND = "z-lab/Qwen3.8-27B-DFlash2"
 REFERENCE = ("dflash", "0.1.0")
 
 
@@ -32,6 +33,35 @@ def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One folder for all workers of a test run."""
     base = tmp_path_factory.getbasetemp()
     return (base.parent if base.name.startswith("popen-") else base) / "releases"
+
+
+NO_LAYERS = "a drafter that names no layers"
+SCALED = "a drafter with scales"
+MADE_UP: Mapping[str, tuple[str, Mapping[str, Json]]] = {
+    NO_LAYERS: (FULL, {"target_layer_ids": None}),
+    SCALED: (SECOND, {"input_embedding_scale": 2.0, "output_multiplier": 0.5}),
+}
+"""A published drafter, and what is written into its ``dflash_config`` (None: taken out)."""
+
+
+@cache
+def drafter(name: str) -> Checkpoint:
+    """A recorded drafter, or one of ``MADE_UP``."""
+    if name not in MADE_UP:
+        return pair(name)
+    published, change = MADE_UP[name]
+    found = pair(published)
+    before = found.draft.raw["dflash_config"]
+    assert isinstance(before, Mapping)
+    inner = {key: value for key, value in {**before, **change}.items() if value is not None}
+    draft = model_config(
+        {**found.draft.raw, "dflash_config": inner},
+        repo=found.draft.repo,
+        revision="made up",
+        source="draft",
+        complete=found.draft.complete,
+    )
+    return read_checkpoint(draft, found.target)
 
 
 @cache
@@ -58,7 +88,10 @@ class Release:
     source: Source
     reference: Tree
     parsed: ParsedFiles
+    engine: str = "vllm"
     known: dict[str, dict[str, str]] = field(default_factory=dict)
+    read: dict[str, list[str]] = field(default_factory=dict)
+    """Draft -> the files that the answers about the release itself rest on."""
 
     def tree(self, changed: Mapping[str, bytes] | None = None) -> TextTree:
         """The release, or files in its place."""
@@ -66,19 +99,22 @@ class Release:
 
     def findings(self, draft: str, changed: Mapping[str, bytes] | None = None) -> tuple[Finding, ...]:
         """Every finding on the release (or on files in its place) with this drafter."""
-        case, tree = pair(draft), self.tree(changed)
-        engine = VllmEngine(Program(tree, parsed=self.parsed), case)
+        case, tree = drafter(draft), self.tree(changed)
+        program = Program(tree, parsed=self.parsed)
+        engine = known(self.engine).make(program, case, {})
         answers = [
             answer_of(
                 engine.ask(contract, runner),
                 tree,
                 contract=contract,
                 role=Role.ENGINE,
-                agent="vllm",
+                agent=self.engine,
                 runner=runner,
             )
-            for contract, runner in QUESTIONS
+            for contract, runner in engine.questions()
         ]
+        if changed is None:
+            self.read[draft] = sorted(path for path in program.consulted if path in self.files)
         return synthesize([*answers, *self._others(case)], case)
 
     def verdicts(self, draft: str, changed: Mapping[str, bytes] | None = None) -> dict[str, str]:
@@ -118,10 +154,10 @@ class Release:
         return answers
 
 
-def open_release_files(version: str, workspace: Workspace) -> Release:
+def open_release_files(version: str, workspace: Workspace, engine: str = "vllm") -> Release:
     """A release with all its Python files, fetched by ranges."""
-    tree = open_release("vllm", version, workspace)
+    tree = open_release(engine, version, workspace)
     paths = [path for path in tree.paths() if path.endswith(".py")]
     tree.prefetch(paths)
     texts = {path: tree.read(path) for path in paths}
-    return Release(texts, tree.source, open_release(*REFERENCE, workspace), ParsedFiles())
+    return Release(texts, tree.source, open_release(*REFERENCE, workspace), ParsedFiles(), engine)

@@ -11,11 +11,11 @@ from functools import cache
 import pytest
 from tree_sitter import Node
 
-from investigator.code.syntax import field, named, text
+from investigator.code.syntax import field, text
 from investigator.sources.open import Workspace
 from tests.support import mutator
-from tests.support.mutator import Files
-from tests.support.releases import FULL, MIXED, Release, open_release_files, shared_folder
+from tests.support.faults import Change, assigning, both, handing, logging_at, passing, renaming, returning
+from tests.support.releases import FULL, MIXED, NO_LAYERS, SCALED, Release, open_release_files, shared_folder
 from tests.support.shapes import (
     CONFIG,
     DRAFT,
@@ -44,9 +44,9 @@ BOUNDARY = "get_num_skipped_tokens"
 SHARING = "vllm/v1/worker/gpu/spec_decode/eagle/utils.py"
 PROPOSER = "vllm/v1/spec_decode/llm_base_proposer.py"
 BLOCK = "vllm/v1/spec_decode/dflash.py"
+SCALED_DRAFT = "vllm/model_executor/models/qwen3_dflash2.py"
+SECOND_SETUP = "set_eagle3_aux_hidden_state_layers"
 SECOND_MASK = "vllm/v1/worker/gpu/spec_decode/utils.py"
-
-Change = Callable[[Files], dict[str, bytes]]
 
 
 @pytest.fixture(scope="module")
@@ -125,52 +125,6 @@ def without_shift(path: str) -> Change:
         return text(node).replace(text(body), text(field(body, "left")), 1)
 
     return lambda files: mutator.edit_nodes(files, path, "list_comprehension", unshifted)
-
-
-def passing(path: str, keyword: str, value: str) -> Change:
-    """Every call in a file that passes a keyword passes this value."""
-
-    def other(node: Node) -> str | None:
-        return f"{keyword}={value}" if text(field(node, "name")) == keyword else None
-
-    return lambda files: mutator.edit_nodes(files, path, "keyword_argument", other)
-
-
-def returning(path: str, function: str, value: Callable[[str], str]) -> Change:
-    """A function returns something else than it did."""
-
-    def other(node: Node) -> str | None:
-        return f"return {value(text(named(node)[0]))}" if mutator.within(node, function) else None
-
-    return lambda files: mutator.edit_nodes(files, path, "return_statement", other)
-
-
-def assigning(path: str, function: str, target: str, value: Callable[[str], str]) -> Change:
-    """A function assigns something else than it did."""
-
-    def other(node: Node) -> str | None:
-        right = node.child_by_field_name("right")
-        if right is None or text(field(node, "left")) != target or not mutator.within(node, function):
-            return None
-        return f"{target} = {value(text(right))}"
-
-    return lambda files: mutator.edit_nodes(files, path, "assignment", other)
-
-
-def handing(path: str, callee: str, index: int, value: str) -> Change:
-    """Calls of a function hand it something else in one place."""
-
-    def other(node: Node) -> str | None:
-        arguments = named(field(node, "arguments"))
-        if not text(field(node, "function")).endswith(callee) or len(arguments) <= index:
-            return None
-        return text(node).replace(text(arguments[index]), value, 1)
-
-    return lambda files: mutator.edit_nodes(files, path, "call", other)
-
-
-def both(one: Change, other: Change) -> Change:
-    return lambda files: other(one(files))
 
 
 FAULTS: dict[str, tuple[Change, set[str]]] = {
@@ -347,3 +301,47 @@ def test_a_predicate_that_another_gate_makes_up_for_changes_nothing(
     change = returning(SPECULATIVE, "needs_eagle_block_drop", lambda _: "self.use_eagle()")
 
     assert made.verdicts(MIXED, change(made.files)) == made.verdicts(MIXED)
+
+
+# -- contracts that need another drafter -------------------------------------------------
+
+
+@pytest.mark.parametrize(("level", "verdict"), [("debug", "broken"), ("warning", "honoured")])
+def test_how_loud_a_guess_of_layers_is_decides(
+    release: Callable[[str], Release], level: str, verdict: str
+) -> None:
+    made = release("0.33.0")
+    change = logging_at(SECOND, SECOND_SETUP, level, "layers from model")
+
+    before, after = made.verdicts(NO_LAYERS), made.verdicts(NO_LAYERS, change(made.files))
+
+    assert before["silent-default/v2"] == "broken"
+    assert after == {**before, "silent-default/v2": verdict}
+
+
+SCALE_FAULTS: dict[str, tuple[Change, dict[str, str]]] = {
+    "the scale of embeddings is looked for under another name": (
+        renaming(SCALED_DRAFT, "input_embedding_scale", "embedding_scale"),
+        {"embedding-scale/v2": "broken", "config-coverage/v2": "broken"},
+    ),
+    # It changes sampled drafts alone.
+    "the scale of logits is looked for under another name": (
+        renaming(SCALED_DRAFT, "output_multiplier", "multiplier"),
+        {"embedding-scale/v2": "partial", "config-coverage/v2": "broken"},
+    ),
+    "the scale of embeddings is read and never used": (
+        returning(SCALED_DRAFT, "embed_input_ids", lambda value: value.partition(" *")[0]),
+        {"embedding-scale/v2": "broken"},
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", SCALE_FAULTS)
+def test_a_fault_of_scales_turns_its_verdict(release: Callable[[str], Release], fault: str) -> None:
+    made = release("0.33.0")
+    change, expected = SCALE_FAULTS[fault]
+
+    before, after = made.verdicts(SCALED), made.verdicts(SCALED, change(made.files))
+
+    assert before["embedding-scale/v2"] == "honoured"
+    assert after == {**before, **expected}
