@@ -152,10 +152,11 @@ def definitions(cls: ClassValue) -> dict[str, list[Definition]]:
     """Name -> what the class body binds it to, in source order; read off once."""
     known, key = cls.module.worked_out, ("definitions", cls.node.start_byte)
     if key not in known:
-        known[key] = {}
+        made: dict[str, list[Definition]] = {}
         for each in bindings(child(cls.node, "body"), cls.module.package):
             if not each.typing_only:
-                known[key].setdefault(each.name, []).append(each)
+                made.setdefault(each.name, []).append(each)
+        known[key] = made
     found: dict[str, list[Definition]] = known[key]
     return found
 

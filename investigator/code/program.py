@@ -82,7 +82,8 @@ class Module:
     @cached_property
     def worked_out(self) -> dict[tuple[str, int], Any]:
         """What was read off parts of this file, by what it is and at which byte it stands: the
-        text does not change, so it is read off once for every question."""
+        text does not change, so it is read off once for every question. Each is put in whole and left
+        as it is: other investigations' threads look at the same file."""
         return {}
 
     def place(self, node: Node) -> Place:

@@ -55,8 +55,16 @@ def campaign(count: int, engines: Sequence[str]) -> Counter[str]:
             for engine, cache in zip(asked[: len(engines)], caches, strict=False)
         }
     for engine, investigation in zip(asked, found, strict=True):
-        same = verdicts(investigation) == alone[engine]
-        counts["as alone" if same else "FIND: otherwise than alone"] += 1
+        told = verdicts(investigation)
+        counts["as alone" if told == alone[engine] else "FIND: otherwise than alone"] += 1
+        for finding in investigation.findings:
+            question = (finding.contract, str(finding.runner))
+            if told[question] != alone[engine].get(question):
+                print(
+                    engine,
+                    *question,
+                    f"{finding.verdict}, alone {alone[engine].get(question)}: {finding.why}",
+                )
         counts["FIND: an agent failed"] += any(report.error for report in investigation.agents)
     requests = sum(rate.by_second.values())
     megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024

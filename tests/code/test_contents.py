@@ -2,14 +2,17 @@
 
 import gc
 import weakref
+from collections.abc import Iterator
 
 import pytest
+from tree_sitter import Node
 
+from investigator.code import classes
 from investigator.code.contents import EVERYTHING, Contents
 from investigator.code.interpreter import Interpreter
 from investigator.code.names import import_value
-from investigator.code.program import ParsedFiles, Program
-from investigator.code.values import External, Unknown
+from investigator.code.program import Definition, ParsedFiles, Program, bindings
+from investigator.code.values import ClassValue, External, Scope, Unknown
 from tests.code.trees import MemoryTree
 
 METADATA = "sglang-0.5.11.dist-info/METADATA"
@@ -99,3 +102,23 @@ def test_programs_that_live_at_once_share_a_file_and_leave_nothing_behind() -> N
     del one, other
     gc.collect()
     assert held() is None
+
+
+def test_what_is_read_off_a_shared_file_is_never_seen_half_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While one investigation reads a class, another one that shares the file asks for it."""
+    text = {"a/half.py": b"class Config:\n    first = 1\n    second = 2\n"}
+    module = program(text).module_at("a/half.py")
+    assert module is not None
+    cls = ClassValue("Config", module.symbols["Config"][0].node, Scope(module))
+    seen: list[list[str]] = []
+
+    def slowly(block: Node, package: str) -> Iterator[Definition]:
+        for each in bindings(block, package):
+            yield each
+            monkeypatch.setattr(classes, "bindings", bindings)
+            seen.append(list(classes.definitions(cls)))
+
+    monkeypatch.setattr(classes, "bindings", slowly)
+
+    assert list(classes.definitions(cls)) == ["first", "second"]
+    assert seen == [["first", "second"]] * 2
