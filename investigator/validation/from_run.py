@@ -31,6 +31,17 @@ class RunRecord:
     repairs: tuple[Repair, ...]
     environment: Mapping[str, str] = field(default_factory=dict)
     """What the deployment sets, which the findings hold for: it may choose the runner."""
+    options: Mapping[str, Json] = field(default_factory=dict)
+    """The engine options that the deployment's server flags stand for; the findings hold for them."""
+
+
+def _option(flag: str, value: str) -> tuple[str, Json]:
+    """A server flag as the option of the same name: a switch is true, its ``no-`` false, and what stands
+    behind a dot is a key of an object."""
+    name, _, key = flag.removeprefix("--").partition(".")
+    negated = name.startswith("no-")
+    given: Json = value if value and not negated else not negated
+    return name.removeprefix("no-").replace("-", "_"), {key: given} if key else given
 
 
 def read_run(folder: Path) -> RunRecord:
@@ -62,6 +73,7 @@ def read_run(folder: Path) -> RunRecord:
             honoured=tuple(c for c, verdict in verdicts.items() if verdict == "honoured"),
             repairs=repairs,
             environment={str(name): str(value) for name, value in case.get("environment", {}).items()},
+            options=dict(_option(str(name), str(value)) for name, value in case.get("flags", {}).items()),
         )
     except FileNotFoundError as error:
         raise UsageError(

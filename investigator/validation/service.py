@@ -134,7 +134,7 @@ def experiment_of(request: Request) -> Experiment:
         engine=requirement if engine_asked else None,
         package=run.engine.partition("==")[0] if run and "==" in run.engine else "vllm",
         repairs=_repairs(request) if engine_asked else (),
-        options=options | dict(request.options),
+        options={**options, **(run.options if run and engine_asked else {}), **request.options},
         environment=environment_of(request),
         broken=tuple(run.broken) if run else () if engine_asked else DEFAULT_FAULTS,
         investigated=investigated(run, pair) if run else None,

@@ -74,6 +74,7 @@ _OWN: Mapping[str, tuple[str, Mapping[str, Json]]] = {
         },
     ),
     "MiniMaxM2ForCausalLM": ("minimax_m2", {"num_local_experts": 256, "num_experts_per_tok": 8}),
+    "MiniMaxM3SparseForCausalLM": ("minimax_m3", {"num_local_experts": 256, "num_experts_per_tok": 8}),
     "MiMoV2ForCausalLM": (
         "mimo_v2",
         {"hybrid_layer_pattern": [0, 1] * (LAYERS // 2), "moe_layer_freq": [0] + [1] * (LAYERS - 1)},

@@ -141,6 +141,13 @@ def test_findings_about_the_pair_itself_are_said_to_be(tmp_path: Path) -> None:
     assert service.investigated(run_record(()), pair) == "someone/draft"
 
 
+FLAGS = {
+    "--attention-config.backend": "TRITON_ATTN",
+    "--no-enable-prefix-caching": "",
+    "--enforce-eager": "",
+}
+
+
 def test_a_run_folder_gives_what_is_broken_for_its_runner(tmp_path: Path) -> None:
     (tmp_path / "patches").mkdir()
     (tmp_path / "patches" / "0001-a.patch").write_bytes(b"diff")
@@ -153,7 +160,10 @@ def test_a_run_folder_gives_what_is_broken_for_its_runner(tmp_path: Path) -> Non
     ]
     (tmp_path / "investigation.json").write_text(
         json.dumps({
-            "case": {"engine": "vllm==1", "draft": "o/d", "target": None, "environment": {"X": "0"}},
+            "case": {
+                "engine": "vllm==1", "draft": "o/d", "target": None, "environment": {"X": "0"},
+                "flags": FLAGS,
+            },
             "default_runner": "v1", "findings": findings,
             "patches": [
                 {"name": "../0001-a.patch", "contract": "a", "proof": {"repaired": ["a/v1", "b", "d/v2"]}},
@@ -163,6 +173,11 @@ def test_a_run_folder_gives_what_is_broken_for_its_runner(tmp_path: Path) -> Non
     record = read_run(tmp_path)
     assert (record.broken, record.honoured) == (("a", "b"), ("c",))
     assert record.environment == {"X": "0"}
+    assert record.options == {
+        "attention_config": {"backend": "TRITON_ATTN"},
+        "enable_prefix_caching": False,
+        "enforce_eager": True,
+    }
     assert record.repairs == (Repair(contract="a", name="0001-a.patch", content=b"diff", keeps=("a", "b")),)
 
 
