@@ -29,12 +29,14 @@ from investigator.code.branching import (
 )
 from investigator.code.exceptions import is_exception_name, is_subclass_of_builtin, message_of
 from investigator.code.frames import Frame
-from investigator.code.heap import Container, Contents, Level, lost, may_be_absent, spread
+from investigator.code.heap import Contents, Level, blurred
+from investigator.code.iteration import pull
 from investigator.code.literals import render
 from investigator.code.syntax import field as child
 from investigator.code.syntax import first, named, text
 from investigator.code.values import (
-    ABSENT,
+    ASTRAY,
+    END,
     Builtin,
     ClassValue,
     Doubted,
@@ -42,12 +44,14 @@ from investigator.code.values import (
     External,
     FunctionValue,
     Instance,
-    OneOf,
     Raised,
+    Stream,
     Unknown,
     Value,
     find_unknown,
+    is_spread,
     is_unknown,
+    single,
 )
 from investigator.code.variables import delete_variable
 
@@ -123,27 +127,42 @@ class Handler:
     run: Callable[[Raised], Signal]
 
 
-def run_try(interp: Interpreter, frame: Frame, node: Node) -> Signal:
-    """``try: ... except: ... else: ... finally: ...``."""
-    handlers: list[Handler] = []
+@dataclass(frozen=True)
+class Try:
+    """The parts of a ``try`` statement, as written."""
+
+    body: Node
+    clauses: tuple[Node, ...]
+    otherwise: Node | None
+    final: Node | None
+
+
+def parts_of_try(node: Node) -> Try:
+    """``try: body except: clauses else: otherwise finally: final``."""
+    clauses: list[Node] = []
     otherwise: Node | None = None
     final: Node | None = None
     for clause in named(node):
         if clause.type in ("except_clause", "except_group_clause"):
-            handlers.append(_handler(interp, frame, clause))
+            clauses.append(clause)
         elif clause.type == "else_clause":
             otherwise = child(clause, "body")
         elif clause.type == "finally_clause":
             final = first(clause)
-    body = child(node, "body")
+    return Try(child(node, "body"), tuple(clauses), otherwise, final)
+
+
+def run_try(interp: Interpreter, frame: Frame, node: Node) -> Signal:
+    """``try: ... except: ... else: ... finally: ...``."""
+    parts = parts_of_try(node)
     return attempt(
         interp,
         frame,
         node,
-        lambda: interp.run_block(frame, body),
-        handlers,
-        partial(interp.run_block, frame, otherwise) if otherwise is not None else None,
-        partial(interp.run_block, frame, final) if final is not None else None,
+        lambda: interp.run_block(frame, parts.body),
+        [handler_of(interp, frame, clause) for clause in parts.clauses],
+        partial(interp.run_block, frame, parts.otherwise) if parts.otherwise is not None else None,
+        partial(interp.run_block, frame, parts.final) if parts.final is not None else None,
     )
 
 
@@ -270,38 +289,17 @@ def _doubt(interp: Interpreter, frame: Frame, node: Node, level: Level, endings:
     contents: Contents = {}
     for key, (container, before) in level.before.items():
         after = [ending.contents[key][1] for ending in endings if key in ending.contents]
-        contents[key] = (container, _blurred(container, before, after, (level.keys or {}).get(key), because))
+        contents[key] = (container, blurred(before, after, (level.keys or {}).get(key), because))
     unknown = ExceptionValue("Exception", because.reason, None, (because,))
     error = Doubted(unknown, (*interp.stack, frame.module.place(node)))
     return Ending(Raise(error), contents, because)
 
 
-def _blurred(
-    container: Container, before: Container, after: list[Container], keys: set[Value] | None, because: Unknown
-) -> Container:
-    if isinstance(before, list):
-        return [spread(because, *before, *(item for content in after for item in content))]
-    if isinstance(before, set):
-        return {spread(because, *before, *(item for content in after for item in content))}
-    states = [content for content in after if isinstance(content, dict)]
-    touched = keys if keys is not None else {*before, *(key for state in states for key in state)}
-    blurred: dict[Value, Value] = {}
-    for key in {**before, **{k: None for state in states for k in state}}:
-        values = [state.get(key, ABSENT) for state in (before, *states)]
-        if key not in touched:
-            blurred[key] = values[0]
-            continue
-        wide = lost(because, *values)
-        blurred[key] = (
-            OneOf((wide, ABSENT), because.place, because) if any(map(may_be_absent, values)) else wide
-        )
-    return blurred
-
-
 # -- handlers --------------------------------------------------------------------------
 
 
-def _handler(interp: Interpreter, frame: Frame, clause: Node) -> Handler:
+def handler_of(interp: Interpreter, frame: Frame, clause: Node) -> Handler:
+    """What an ``except`` clause catches and does."""
     parts = named(clause)
     body = next((part for part in parts if part.type == "block"), None)
     caught = [part for part in parts if part.type != "block"]
@@ -368,14 +366,32 @@ def _catches(interp: Interpreter, wanted: Value, error: Raised) -> bool | None:
 def run_with(interp: Interpreter, frame: Frame, node: Node) -> Signal:
     """``with a as b, c: ...``. Contexts from outside the tree are taken to let exceptions pass,
     ``contextlib.suppress`` excepted."""
-    items = [item for clause in named(node) if clause.type == "with_clause" for item in named(clause)]
-    return _within(interp, frame, node, items)
+    return _within(interp, frame, node, contexts_of(node))
+
+
+def contexts_of(node: Node) -> list[Node]:
+    """The items of a ``with`` statement."""
+    return [item for clause in named(node) if clause.type == "with_clause" for item in named(clause)]
 
 
 def _within(interp: Interpreter, frame: Frame, node: Node, items: list[Node]) -> Signal:
     if not items:
         return interp.run_block(frame, child(node, "body"))
-    inner = child(items[0], "value")
+    handlers, leaving = enter(interp, frame, items[0])
+    rest = items[1:]
+    if not handlers:
+        return _within(interp, frame, node, rest)
+
+    def body() -> Signal:
+        return _within(interp, frame, node, rest)
+
+    return attempt(interp, frame, node, body, handlers, None, None, leaving)
+
+
+def enter(interp: Interpreter, frame: Frame, item: Node) -> tuple[list[Handler], Callable[[], Signal] | None]:
+    """Enter a context and bind its name: what it does with an exception and without one. No
+    handler: it does nothing that is followed."""
+    inner = child(item, "value")
     target = _alias(inner)
     expression = first(inner) if target is not None else inner
     handlers: list[Handler] = []
@@ -387,17 +403,10 @@ def _within(interp: Interpreter, frame: Frame, node: Node, items: list[Node]) ->
         entered: Value = None
     else:
         context = interp.evaluate(frame, expression)
-        entered, handlers, leaving = _enter(interp, frame, items[0], context)
+        entered, handlers, leaving = _enter(interp, frame, item, context)
     if target is not None:
         assign(interp, frame, target, entered)
-    rest = items[1:]
-    if not handlers:
-        return _within(interp, frame, node, rest)
-
-    def body() -> Signal:
-        return _within(interp, frame, node, rest)
-
-    return attempt(interp, frame, node, body, handlers, None, None, leaving)
+    return handlers, leaving
 
 
 def _suppressed(interp: Interpreter, frame: Frame, expression: Node) -> Value:
@@ -424,6 +433,8 @@ def _enter(
 ) -> tuple[Value, list[Handler], Callable[[], Signal] | None]:
     """What ``__enter__`` gives, and what ``__exit__`` does with an exception and without one."""
     unknown = Unknown("a context", frame.module.place(node))
+    if isinstance(context, Stream) and context.throw is not None:
+        return _enter_generator(interp, frame, node, context, context.throw)
     if not isinstance(context, Instance) or context.cls is None:
         return (context if is_unknown(context) else unknown), [], None
     enter = classes.class_attribute(interp, context.cls, "__enter__")
@@ -452,3 +463,32 @@ def _enter(
         return None
 
     return entered, [Handler(lambda error: True, after_raise)], leaving
+
+
+def _enter_generator(
+    interp: Interpreter, frame: Frame, node: Node, context: Stream, throw: Callable[[Raised], Value]
+) -> tuple[Value, list[Handler], Callable[[], Signal]]:
+    """``contextlib.contextmanager``: the generator runs to its ``yield``, and on from there when
+    the block is left."""
+
+    def stopped(item: Value) -> Signal:
+        if item is not END and not is_spread(item):
+            raise interp.fail("RuntimeError", "generator didn't stop", frame, node)
+        return None
+
+    def after_raise(error: Raised) -> Signal:
+        item = throw(error)
+        if item is not ASTRAY:
+            return stopped(item)
+        because = Unknown("whether a generator catches an exception", frame.module.place(node))
+
+        def again() -> Signal:
+            raise error
+
+        return fork(interp, frame, node, [again, lambda: None], because)
+
+    entered = pull(interp, frame, node, context)
+    if entered is END:
+        raise interp.fail("RuntimeError", "generator didn't yield", frame, node)
+    handlers = [Handler(lambda error: True, after_raise)]
+    return single(entered), handlers, lambda: stopped(pull(interp, frame, node, context))

@@ -35,6 +35,18 @@ def conditions_around(node: Node) -> Iterator[tuple[Node | None, bool]]:
         current = parent
 
 
+def sides_of(node: Node) -> tuple[list[tuple[Node, Node]], Node | None]:
+    """The conditions of an ``if`` statement, each with its block, and the ``else`` block."""
+    sides = [(child(node, "condition"), child(node, "consequence"))]
+    otherwise: Node | None = None
+    for clause in node.children_by_field_name("alternative"):
+        if clause.type == "elif_clause":
+            sides.append((child(clause, "condition"), child(clause, "consequence")))
+        else:
+            otherwise = child(clause, "body")
+    return sides, otherwise
+
+
 def _belongs_to_if(clause: Node) -> bool:
     """Whether this is the ``else`` of an ``if``, not of a loop or a ``try``."""
     parent = clause.parent

@@ -54,7 +54,7 @@ def through_unknown(
     parts: list[Value] = []
     for hidden in callee.hides:
         if isinstance(hidden, FunctionValue):
-            _around(interp, hidden, callee, *added)
+            may_have_run(interp, hidden, callee, *added)
         elif isinstance(hidden, ClassValue):
             left_alone(interp, callee, added)
         elif isinstance(hidden, Stream):
@@ -68,7 +68,7 @@ def through_unknown(
     return lost(callee, *parts) if parts else callee
 
 
-def _around(interp: Interpreter, function: FunctionValue, because: Unknown, *added: Value) -> None:
+def may_have_run(interp: Interpreter, function: FunctionValue, because: Unknown, *added: Value) -> None:
     """A function that may have been called may have changed what it closes over, and what it was
     handed."""
     left_alone(interp, because, added)

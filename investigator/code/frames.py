@@ -16,7 +16,7 @@ class Frame:
     function: FunctionValue | None = None
     receiver: Value = None
     yielded: list[Value] = field(default_factory=list)
-    """What a generator has yielded so far; it is run to its end when its first item is asked for."""
+    """What a generator has yielded so far."""
 
     @property
     def module(self) -> Module:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,8 +10,8 @@ from tree_sitter import Node
 from investigator.code.branching import Leave, Return, Signal, settle
 from investigator.code.effects import left_alone
 from investigator.code.frames import Frame
+from investigator.code.generators import generator
 from investigator.code.heap import join_values, lost
-from investigator.code.iteration import generated
 from investigator.code.syntax import field as child
 from investigator.code.syntax import first, named, text
 from investigator.code.trace import Happening
@@ -217,8 +216,7 @@ def run_function(
     if function.node.type == "lambda":
         return interp.evaluate(frame, body)
     if interp.is_generator(function):
-        interp.journal.born(frame.yielded)
-        return generated(interp, _run_generator(interp, frame, body))
+        return generator(interp, frame, function, body)
     return _run_body(interp, frame, body)
 
 
@@ -228,12 +226,6 @@ def _run_body(interp: Interpreter, frame: Frame, body: Node) -> Value:
     return signal.value
 
 
-def _run_generator(interp: Interpreter, frame: Frame, body: Node) -> Iterator[Value]:
-    """A generator is run to its end when its first item is asked for."""
-    _run_body(interp, frame, body)
-    yield from list(frame.yielded)
-
-
 _NOTHING = Return(None)
 
 
@@ -241,17 +233,3 @@ def _at_end(signal: Signal) -> Signal:
     if signal is None:
         return _NOTHING
     return Return(Unknown("a loop is left outside a loop")) if isinstance(signal, Leave) else signal
-
-
-def may_yield(body: Node) -> bool:
-    """Whether a function's own text holds a ``yield``."""
-    if b"yield" not in (body.text or b""):
-        return False
-    stack = [body]
-    while stack:
-        node = stack.pop()
-        if node.type == "yield":
-            return True
-        if node.type not in ("function_definition", "lambda", "class_definition"):
-            stack.extend(node.named_children)
-    return False

@@ -418,6 +418,26 @@ def looks_same(a: Value, b: Value, depth: int = 6) -> bool:
     return isinstance(a, (set, frozenset)) and a == b
 
 
+def blurred(before: Container, after: list[Container], keys: set[Any] | None, because: Unknown) -> Container:
+    """The content of a container of which it is not known which of some changes it has seen, and
+    in what state between them it is. ``keys``: those of a dict that were changed (None: any)."""
+    if isinstance(before, list):
+        return [spread(because, *before, *(item for content in after for item in content))]
+    if isinstance(before, set):
+        return {spread(because, *before, *(item for content in after for item in content))}
+    states = [content for content in after if isinstance(content, dict)]
+    touched = keys if keys is not None else {*before, *(key for state in states for key in state)}
+    made: dict[Any, Any] = {}
+    for key in {**before, **{k: None for state in states for k in state}}:
+        values = [state.get(key, ABSENT) for state in (before, *states)]
+        if key not in touched:
+            made[key] = values[0]
+            continue
+        wide = lost(because, *values)
+        made[key] = OneOf((wide, ABSENT), because.place, because) if any(map(may_be_absent, values)) else wide
+    return made
+
+
 # -- widening: what any number of rounds of a loop may have made ------------------------
 
 

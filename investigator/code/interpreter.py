@@ -30,6 +30,7 @@ from investigator.code import (
     expressions,
     externals,
     functions,
+    generators,
     lazy,
     names,
     statements,
@@ -230,7 +231,7 @@ class Interpreter:
         known, key = function.module.worked_out, ("yields", function.node.start_byte)
         if key not in known:
             body = function.node.child_by_field_name("body")
-            known[key] = body is not None and functions.may_yield(body)
+            known[key] = body is not None and generators.may_yield(body)
         return bool(known[key])
 
     def module_default(self, function: FunctionValue, node: Node) -> Value:

@@ -313,8 +313,8 @@ def filtered(
 
 
 def generated(interp: Interpreter, source: Iterator[Value]) -> Stream:
-    """A generator: its items are worked out one by one, each once. Where the program goes back
-    (to the other side of a condition) it cannot follow."""
+    """A generator expression: its items are worked out one by one, each once. Where the program
+    goes back (to the other side of a condition) it cannot follow."""
     drawn = [0]
 
     def at(n: int) -> Value:

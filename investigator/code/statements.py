@@ -12,6 +12,7 @@ from investigator.code import classes, variables
 from investigator.code.assignment import assign, augment, delete
 from investigator.code.attempts import run_assert, run_raise, run_try, run_with
 from investigator.code.branching import Leave, Return, Signal, fork
+from investigator.code.conditions import sides_of
 from investigator.code.frames import Frame
 from investigator.code.functions import decorated, make_function
 from investigator.code.loops import run_for, run_while
@@ -118,14 +119,7 @@ def _declare(everywhere: bool) -> Callable[[Interpreter, Frame, Node], Signal]:
 
 
 def _if(interp: Interpreter, frame: Frame, node: Node) -> Signal:
-    sides = [(child(node, "condition"), child(node, "consequence"))]
-    otherwise: Node | None = None
-    for clause in node.children_by_field_name("alternative"):
-        if clause.type == "elif_clause":
-            sides.append((child(clause, "condition"), child(clause, "consequence")))
-        else:
-            otherwise = child(clause, "body")
-    return _branches(interp, frame, sides, otherwise)
+    return _branches(interp, frame, *sides_of(node))
 
 
 def _branches(

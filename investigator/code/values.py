@@ -197,11 +197,13 @@ class TracedList(list[Any]):
 class Stream:
     """An iterator: ``at(n)`` gives its ``n``-th item, ``END``, or ``ASTRAY``; each is taken once.
 
-    ``position`` holds how many were taken; -1 when it has run out.
+    ``position`` holds how many were taken; -1 when it has run out. ``throw``: raises an exception
+    where a generator's body stands, and gives what comes next as ``at`` does.
     """
 
     at: Callable[[int], Value]
     position: list[Value] = field(default_factory=lambda: [0])
+    throw: Callable[[Raised], Value] | None = None
 
     def __repr__(self) -> str:
         return "<iterator>"

@@ -162,7 +162,7 @@ CIRCLES = [
         "(True, True)",
     ),
     Hostile(
-        "a generator", "def g(n):\n    yield n\n    yield from g(n + 1)\n" + returning("next(g(0))"), NESTED
+        "a generator", "def g(n):\n    yield n\n    yield from g(n + 1)\n" + returning("list(g(0))"), NESTED
     ),
 ]
 """What comes back to itself."""
