@@ -246,6 +246,9 @@ def _augmented(
     if isinstance(before, Unknown):
         effects.change_unknown(interp, before, value)
         return lost(before, value)
+    own = operators.in_place(interp, frame, node, sign, before, value)
+    if own is not NotImplemented:
+        return own
     in_place = builtin_methods.IN_PLACE.get((type_of(before), sign))
     if in_place is not None and not (sign == "*" or isinstance(value, Symbol)):
         _check_operand(interp, frame, node, sign, before, value)

@@ -20,6 +20,7 @@ from investigator.code.frames import Frame
 from investigator.code.heap import join_values, lost, may_be_absent, roots, spread, without_absent
 from investigator.code.iteration import children, iterate, view_items
 from investigator.code.keys import as_key, entry, make_set, merge, set_entry, unknown_entry
+from investigator.code.shown import has_members_or_unordered
 from investigator.code.sorting import sorted_items
 from investigator.code.syntax import Place
 from investigator.code.trace import Happening
@@ -570,9 +571,13 @@ def _text_method(call: _Arguments, owner: str) -> Value:
             return call.unknown("a very long text")
     if name == "format":
         fields = _SIMPLE_FIELDS.fullmatch(owner) if len(owner) < MAX_TEXT else None
-        if fields is None or re.search(r":[^{}]*\d{4}", owner):
+        if fields is None or re.search(r":[^{}]*\d{4}", owner) or _shows_in_its_own_way(call):
             return find_unknown(call.args) or call.unknown("format")
     return call.on_host(owner)
+
+
+def _shows_in_its_own_way(call: _Arguments) -> bool:
+    return any(map(has_members_or_unordered, (*call.args, *call.kwargs.values())))
 
 
 def _join(call: _Arguments, owner: str) -> Value:

@@ -17,7 +17,16 @@ from investigator.code.keys import make_set, merge, set_entry
 from investigator.code.shown import shown_text
 from investigator.code.syntax import field as child
 from investigator.code.syntax import head, named, plain_text, string_prefix, string_value, text
-from investigator.code.values import BudgetSpent, OneOf, Raised, Unknown, Value, find_unknown
+from investigator.code.values import (
+    BudgetSpent,
+    FunctionValue,
+    Instance,
+    OneOf,
+    Raised,
+    Unknown,
+    Value,
+    find_unknown,
+)
 
 if TYPE_CHECKING:
     from investigator.code.interpreter import Interpreter
@@ -75,6 +84,12 @@ def _interpolation(interp: Interpreter, frame: Frame, node: Node) -> str | Unkno
     specifier = node.child_by_field_name("format_specifier")
     shows_itself = any(part.type == "=" for part in node.children)
     mark = text(conversion) if conversion is not None else ""
+    if not mark and isinstance(value, Instance) and value.cls is not None:
+        formatting = classes.class_attribute(interp, value.cls, "__format__")
+        if isinstance(formatting, FunctionValue):
+            spec = "" if specifier is None else _specifier(interp, frame, specifier)
+            made = interp.invoke(frame, node, formatting, (value, spec), {})
+            return made if isinstance(made, str) else find_unknown(made) or Unknown("formatted text")
     if shows_itself and specifier is None and not mark:
         mark = "!r"
     shown = _converted(interp, frame, node, value, mark)

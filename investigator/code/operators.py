@@ -17,6 +17,7 @@ from investigator.code.frames import Frame
 from investigator.code.heap import lost, may_be_absent, spread, without_absent
 from investigator.code.iteration import children, iterate, pull, view_items
 from investigator.code.keys import as_key, make_set, merge
+from investigator.code.shown import has_members_or_unordered
 from investigator.code.syntax import named, text
 from investigator.code.trace import Happening
 from investigator.code.values import (
@@ -113,6 +114,8 @@ def binary(interp: Interpreter, frame: Frame, node: Node, sign: str, left: Value
                 return result
     if (missing := _first_unknown(left, right)) is not None:
         return lost(missing, left, right)
+    if isinstance(left, str) and sign == "%":
+        return _format(interp, frame, node, left, as_tuple(interp, right))
     left, right = as_tuple(interp, left), as_tuple(interp, right)
     if isinstance(left, Instance) or isinstance(right, Instance):
         name = _METHODS.get(sign, "")
@@ -137,8 +140,6 @@ def _plain(
     right: Value,
 ) -> Value:
     place = frame.module.place(node)
-    if isinstance(left, str) and sign == "%":
-        return _format(interp, frame, node, left, right)
     if _too_large(sign, left, right):
         return lost(Unknown(f"{sign} would make something very large", place), left, right)
     if isinstance(left, dict) and isinstance(right, dict) and sign == "|":
@@ -195,8 +196,12 @@ def _as_set(value: Value) -> Value:
 def _by_method(
     interp: Interpreter, frame: Frame, node: Node, left: Value, right: Value, name: str, reflected: str
 ) -> Value:
-    """The operator as the objects' classes define it."""
-    for owner, other, wanted in ((left, right, name), (right, left, reflected)):
+    """The operator as the objects' classes define it; of a class below the left one's, the right
+    object is asked first."""
+    order = [(left, right, name), (right, left, reflected)]
+    if _is_below(interp, right, left):
+        order.reverse()
+    for owner, other, wanted in order:
         if isinstance(owner, Instance) and owner.cls is not None:
             method = classes.class_attribute(interp, owner.cls, wanted)
             if isinstance(method, FunctionValue):
@@ -210,6 +215,27 @@ def _by_method(
     else:
         raise interp.fail("TypeError", f"unsupported operand types for {name.strip('_')}", frame, node)
     return lost(Unknown(f"{name} of an object", frame.module.place(node)), left, right)
+
+
+def _is_below(interp: Interpreter, value: Value, other: Value) -> bool:
+    """Whether an object's class is below another's."""
+    if not isinstance(value, Instance) or not isinstance(other, Instance):
+        return False
+    if value.cls is None or other.cls is None or value.cls is other.cls:
+        return False
+    return classes.is_subclass(interp, value.cls, other.cls) is True
+
+
+def in_place(interp: Interpreter, frame: Frame, node: Node, sign: str, left: Value, right: Value) -> Value:
+    """``left sign= right`` as the class of an object defines it; NotImplemented where it does not."""
+    cls = left.cls if isinstance(left, Instance) else None
+    if cls is None:
+        return NotImplemented
+    method = classes.class_attribute(interp, cls, f"__i{_METHODS.get(sign, '')}__")
+    if not isinstance(method, FunctionValue):
+        return NotImplemented
+    made = interp.call(frame, node, method, (left, right), {})
+    return NotImplemented if made == Builtin("NotImplemented") else made
 
 
 def _too_large(sign: str, left: Value, right: Value) -> bool:
@@ -230,7 +256,8 @@ def _too_large(sign: str, left: Value, right: Value) -> bool:
 def _format(interp: Interpreter, frame: Frame, node: Node, template: str, value: Value) -> Value:
     """``"%s" % value`` for plain values and simple formats."""
     place = frame.module.place(node)
-    if not is_plain(value) or len(template) > MAX_ELEMENTS or not _SIMPLE_FORMAT.fullmatch(template):
+    simple = len(template) <= MAX_ELEMENTS and _SIMPLE_FORMAT.fullmatch(template) is not None
+    if not simple or not is_plain(value) or has_members_or_unordered(value):
         return find_unknown(value) or Unknown("% formatting", place)
     with interp.host_errors(frame, node):
         return template % value
@@ -389,6 +416,10 @@ def subscript(interp: Interpreter, frame: Frame, node: Node, owner: Value, key: 
         if value is NotImplemented:
             raise interp.missing_key(key, frame, node)
         return value
+    if isinstance(owner, ClassValue):
+        maker = classes.class_attribute(interp, owner, "__class_getitem__")
+        if isinstance(maker, FunctionValue):
+            return interp.invoke(frame, node, maker, (owner, key), {})
     if isinstance(owner, (ClassValue, Builtin)):
         return owner  # list[int], Generic[T]: the type itself
     if isinstance(owner, dict):
