@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tree_sitter import Node
 
-from investigator.code import builtin_methods, classes, effects, operators, variables
+from investigator.code import builtin_methods, classes, construction, effects, operators, variables
 from investigator.code.frames import Frame
 from investigator.code.heap import join_values, lost
 from investigator.code.iteration import children, iterate
@@ -182,6 +182,8 @@ def _set_on_object(
     method = classes.class_attribute(interp, cls, "__setitem__") if cls is not None else NotImplemented
     if isinstance(method, FunctionValue):
         interp.invoke(frame, node, method, (owner, key, value), {})
+    elif isinstance(owner, Instance):
+        construction.put_into(interp, owner, key, value)
 
 
 def _set_in_list(
@@ -307,6 +309,10 @@ def delete_attribute(interp: Interpreter, frame: Frame, node: Node, owner: Value
     elif isinstance(owner, Unknown):
         effects.set_on_unknown(interp, owner, name, Unknown("deleted, perhaps"))
     elif isinstance(owner, Instance):
+        hook = classes.hook(interp, owner.cls, "__delattr__") if owner.cls is not None else None
+        if hook is not None:
+            interp.invoke(frame, node, hook, (owner, name), {})
+            return
         if owner.cls is not None and classes.property_accessor(interp, owner.cls, name, "deleter"):
             effects.unsettle(interp, owner, Unknown(f"a deleter of {name}", frame.module.place(node)))
             return

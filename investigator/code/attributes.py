@@ -99,6 +99,19 @@ def _option_attribute(interp: Interpreter, frame: Frame, node: Node, option: Val
 
 
 def _instance_attribute(interp: Interpreter, frame: Frame, node: Node, owner: Instance, name: str) -> Value:
+    hook = classes.hook(interp, owner.cls, "__getattribute__") if owner.cls is not None else None
+    if hook is None:
+        return plain_attribute(interp, frame, node, owner, name)
+    try:
+        return interp.invoke(frame, node, hook, (owner, name), {})
+    except Raised as error:
+        if not is_subclass_of_builtin(error.error.name, "AttributeError"):
+            raise
+        return _made_up(interp, frame, node, owner, name, surely_missing=True)
+
+
+def plain_attribute(interp: Interpreter, frame: Frame, node: Node, owner: Instance, name: str) -> Value:
+    """What an object has, its class's own ``__getattribute__`` passed by."""
     value = owner.attributes.get(name, ABSENT)
     if may_be_absent(value):
         value = _not_on_instance(interp, frame, node, owner, name, value)
@@ -173,10 +186,22 @@ def _made_up(
                 if not is_subclass_of_builtin(error.error.name, "AttributeError"):
                     raise
                 return NotImplemented
-    if surely_missing:
+    if surely_missing and not _is_made_up_elsewhere(interp, owner, name):
         return NotImplemented
+    if owner.cls is not None and classes.builtin_base(interp, owner.cls) is not None:
+        return Unknown(f"{name} of {owner!r}", frame.module.place(node), hides=(owner,))
     advice = f"; {owner.advice}" if owner.advice is not None else ""
     return Unknown(f"{owner!r} may have an attribute {name}{advice}", frame.module.place(node))
+
+
+def _is_made_up_elsewhere(interp: Interpreter, owner: Instance, name: str) -> bool:
+    """Whether an attribute that no class writes may be there all the same: a named tuple's own
+    methods, and what the making of the class may have added."""
+    if owner.cls is None:
+        return False
+    if classes.is_made_by_code(interp, owner.cls):
+        return True
+    return name in dataclass_fields.OF_NAMED_TUPLES and dataclass_fields.is_named_tuple(interp, owner.cls)
 
 
 def set_attribute(
@@ -212,6 +237,20 @@ def _set_on_instance(
     interp: Interpreter, frame: Frame, node: Node, owner: Instance, name: str, value: Value
 ) -> None:
     cls = owner.cls
+    hook = classes.hook(interp, cls, "__setattr__") if cls is not None else None
+    if hook is not None:
+        interp.invoke(frame, node, hook, (owner, name, value), {})
+        return
+    if cls is not None and dataclass_fields.is_frozen(interp, cls):
+        raise interp.fail("FrozenInstanceError", f"cannot assign to field {name!r}", frame, node)
+    set_plainly(interp, frame, node, owner, name, value)
+
+
+def set_plainly(
+    interp: Interpreter, frame: Frame, node: Node, owner: Instance, name: str, value: Value
+) -> None:
+    """Set an attribute, the class's own ``__setattr__`` passed by."""
+    cls = owner.cls
     if cls is not None:
         setter = classes.property_accessor(interp, cls, name, "setter")
         if setter is not None:
@@ -219,10 +258,11 @@ def _set_on_instance(
             return
         if classes.is_read_only(interp, cls, name):
             raise interp.fail("AttributeError", f"{cls.name}.{name} has no setter", frame, node)
-        if dataclass_fields.is_frozen(interp, cls):
-            raise interp.fail("FrozenInstanceError", f"cannot assign to field {name!r}", frame, node)
-        if isinstance(classes.class_attribute(interp, cls, "__setattr__"), FunctionValue):
-            value = Unknown(f"{cls.name} decides how {name} is set", frame.module.place(node))
+        found = classes.class_attribute(interp, cls, name)
+        if isinstance(found, FunctionValue) and classes.is_accessor_of_another(found):
+            because = Unknown(f"{name} adds to a property of another class", frame.module.place(node))
+            effects.unsettle(interp, owner, because, value)
+            return
     interp.journal.touch(owner.attributes, name)
     owner.attributes[name] = value
     owner_name = owner.label or (cls.name if cls else "object")

@@ -363,9 +363,10 @@ def _bound(interp: Interpreter, frame: Frame, there: Frame, node: Node, name: st
             return interp.import_value(*next(origin for each, origin in found if each == node))
         case "function_definition" if name == text(child(node, "name")):
             made = make_function(interp, frame, name, node, tuple(decorators(node)))
-            return decorated(interp, made, made)
+            return decorated(interp, frame.scope, node, made)
         case "class_definition":
-            return interp.class_value(node, frame.scope, tuple(decorators(node)))
+            cls = interp.class_value(node, frame.scope, tuple(decorators(node)))
+            return decorated(interp, frame.scope, node, cls)
         case _:
             return Unknown(f"{name} is bound by a loop, a context or an inner function", place)
 

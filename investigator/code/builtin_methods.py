@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from tree_sitter import Node
 
-from investigator.code import effects
+from investigator.code import classes, construction, dataclass_fields, effects
 from investigator.code.builtin_call import Call
 from investigator.code.equality import equal, is_plain
 from investigator.code.frames import Frame
@@ -30,6 +30,7 @@ from investigator.code.values import (
     BoundMethod,
     BudgetSpent,
     Builtin,
+    ClassValue,
     ExceptionValue,
     FunctionValue,
     Instance,
@@ -227,18 +228,14 @@ def _unbound(
     """``dict.fromkeys(...)``, ``str.lower(x)``, ``object.__setattr__(...)``, ``super().__init__()``."""
     place = frame.module.place(node)
     is_object = isinstance(receiver, Super) or receiver.name == "object"
+    if name == "__init__" and isinstance(receiver, Super) and isinstance(receiver.receiver, Instance):
+        _initialise(interp, receiver, receiver.receiver, args, kwargs)
+        return None
     if name in ("__init__", "__init_subclass__", "__post_init__", "__enter__") and is_object:
         return None
-    if name == "__setattr__" and is_object:
+    if name in classes.HOOKS and is_object:
         owner = receiver.receiver if isinstance(receiver, Super) else args[0] if args else None
-        rest = args if isinstance(receiver, Super) else args[1:]
-        if isinstance(owner, Instance) and len(rest) == 2 and isinstance(rest[0], str):
-            interp.journal.touch(owner.attributes, rest[0])
-            owner.attributes[rest[0]] = rest[1]
-            return None
-        if isinstance(owner, Instance):
-            effects.unsettle(interp, owner, Unknown("an attribute was set", place))
-        return None
+        return _as_object(interp, frame, node, name, owner, args if isinstance(receiver, Super) else args[1:])
     if isinstance(receiver, Builtin):
         if receiver.name == "dict" and name == "fromkeys" and args:
             keys = iterate(interp, frame, node, args[0])
@@ -254,6 +251,47 @@ def _unbound(
     shown = receiver.name if isinstance(receiver, Builtin) else "super()"
     unknown = lost(Unknown(f"{shown}.{name} is outside the subset", place), *args)
     return effects.through_unknown(interp, frame, node, unknown, (*args, *kwargs.values()))
+
+
+def _initialise(
+    interp: Interpreter, caller: Super, made: Instance, args: tuple[Value, ...], kwargs: dict[str, Value]
+) -> None:
+    """``super().__init__(...)`` where no class further on writes one: a dataclass's, or a builtin type's."""
+    order = classes.mro(interp, made.cls) if made.cls is not None else ()
+    after = order[order.index(caller.owner) + 1 :] if caller.owner in order else ()
+    found = construction.initialiser_along(interp, after)
+    if isinstance(found, ClassValue):
+        dataclass_fields.fill_fields(interp, made, args, kwargs, found)
+    else:
+        construction.put_into(interp, made, *args, *kwargs.values())
+
+
+def _as_object(
+    interp: Interpreter, frame: Frame, node: Node, name: str, owner: Value, args: tuple[Value, ...]
+) -> Value:
+    """``object.__getattribute__(owner, ...)`` and the like."""
+    place = frame.module.place(node)
+    attribute = args[0] if args else None
+    if not isinstance(owner, Instance):
+        return lost(Unknown(f"{name} of something not followed", place), owner, *args)
+    if not isinstance(attribute, str):
+        if name != "__getattribute__":
+            effects.unsettle(interp, owner, Unknown("an attribute was set", place), *args)
+            owner.complete = False
+        return lost(Unknown(f"{name} of an attribute that is not known", place), owner)
+    if name == "__setattr__":
+        interp.set_plainly(frame, node, owner, attribute, args[1] if len(args) > 1 else None)
+    elif name == "__delattr__":
+        if attribute not in owner.attributes and owner.complete and owner.made_by is None:
+            raise interp.fail("AttributeError", attribute, frame, node)
+        interp.journal.touch(owner.attributes, attribute)
+        owner.attributes.pop(attribute, None)
+    else:
+        value = interp.plain_attribute(frame, node, owner, attribute)
+        if value is NotImplemented:
+            raise interp.fail("AttributeError", attribute, frame, node)
+        return without_absent(value)
+    return None
 
 
 # -- dicts -----------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
-from investigator.code import enums
+from investigator.code import construction, dataclass_fields, effects, enums
 from investigator.code.exceptions import is_exception_name
 from investigator.code.frames import Frame
 from investigator.code.heap import join_values, may_be_absent, without_absent
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 _HARMLESS = ("typing.", "abc.", "enum.", "collections.abc.", "typing_extensions.")
 _WITHOUT_METHODS = ("abc.ABC", "typing.Generic", "typing.Protocol", "typing_extensions.Protocol")
+HOOKS = ("__getattribute__", "__setattr__", "__delattr__")
 _MADE_BY_OBJECT = frozenset(["__init__", "__setattr__", "__init_subclass__", "__post_init__", "__enter__"])
 
 
@@ -104,11 +105,13 @@ def makes_plain_objects(maker: Value) -> bool:
     if not isinstance(maker, FunctionValue):
         return False
     body = child(maker.node, "body")
-    made = {
-        text(child(node, "left"))
-        for node in descendants(body, "assignment")
-        if text(node.child_by_field_name("right") or node).startswith("super().__new__(")
-    }
+    made, others = set(), set()
+    for node in descendants(body, "assignment"):
+        makes = text(node.child_by_field_name("right") or node).startswith("super().__new__(")
+        (made if makes and child(node, "left").type == "identifier" else others).add(
+            text(child(node, "left"))
+        )
+    made -= others
     returned = [named(node) for node in descendants(body, "return_statement")]
     return bool(returned) and all(len(parts) == 1 and text(parts[0]) in made for parts in returned)
 
@@ -123,19 +126,62 @@ def is_no_mapping(interp: Interpreter, value: Value) -> bool:
 def has_metaclass(interp: Interpreter, cls: ClassValue) -> bool:
     """Whether the class itself, as an object, may behave in its own way."""
     return not surely_lacks(interp, cls) or any(
-        isinstance(base, ClassValue) and b"metaclass" in (_listed_bases(base) or b"")
+        isinstance(base, ClassValue) and b"metaclass" in (listed_bases(base) or b"")
         for base in mro(interp, cls)
     )
 
 
-def _listed_bases(cls: ClassValue) -> bytes | None:
+def own_metaclass(interp: Interpreter, cls: ClassValue) -> bool:
+    """Whether a class of the tree says what happens when the class is called or made."""
+    for base in mro(interp, cls):
+        listed = base.node.child_by_field_name("superclasses") if isinstance(base, ClassValue) else None
+        if listed is None or b"metaclass" not in (listed.text or b""):
+            continue
+        for node in named(listed):
+            if node.type == "keyword_argument" and text(child(node, "name")) == "metaclass":
+                found = interp.evaluate(Frame(base.scope), child(node, "value"))
+                if isinstance(found, ClassValue):
+                    return True
+    return False
+
+
+def is_made_by_code(interp: Interpreter, cls: ClassValue) -> bool:
+    """Whether a metaclass or an ``__init_subclass__`` may have given the class attributes."""
+    if class_attribute(interp, cls, "__init_subclass__") is not NotImplemented:
+        return True
+    return own_metaclass(interp, cls)
+
+
+def listed_bases(cls: ClassValue) -> bytes | None:
+    """What stands between the parentheses after the class's name."""
     listed = cls.node.child_by_field_name("superclasses")
     return listed.text if listed is not None else None
 
 
 def has_external_base(interp: Interpreter, cls: ClassValue) -> bool:
-    """Whether some base lies outside the tree (``torch.nn.Module``) or is unknown."""
-    return any(_is_outside(base) and not isinstance(base, Builtin) for base in mro(interp, cls))
+    """Whether some base lies outside the tree (``torch.nn.Module``, ``dict``) or is unknown."""
+    return any(
+        _is_outside(base) and not (isinstance(base, Builtin) and is_exception_name(base.name))
+        for base in mro(interp, cls)
+    )
+
+
+def builtin_base(interp: Interpreter, cls: ClassValue) -> Builtin | None:
+    """The one of Python's own types (``dict``, ``str``) that the class's objects are as well."""
+    return next(
+        (b for b in mro(interp, cls) if isinstance(b, Builtin) and not is_exception_name(b.name)), None
+    )
+
+
+def hook(interp: Interpreter, cls: ClassValue, name: str) -> FunctionValue | None:
+    """How the class itself reads, sets or deletes attributes: one of ``HOOKS``, where it says so."""
+    if cls.hooks is None:
+        own = [definitions(base) for base in mro(interp, cls) if isinstance(base, ClassValue)]
+        cls.hooks = frozenset(each for each in HOOKS if any(each in found for found in own))
+    if name not in cls.hooks:
+        return None
+    found = class_attribute(interp, cls, name)
+    return found if isinstance(found, FunctionValue) else None
 
 
 def _is_outside(base: Value) -> bool:
@@ -223,6 +269,9 @@ def _body_attribute(interp: Interpreter, cls: ClassValue, name: str) -> Value:
             if value == External("enum.auto"):
                 value = enums.next_value(interp, cls, name)
             value = enums.member(interp, cls, name, value)
+        if isinstance(value, (list, dict, set)) and "__init_subclass__" in definitions(cls):
+            because = Unknown(f"classes below {cls.name} may change {name}", cls.module.place(cls.node))
+            effects.loosen(interp, value, because)
     if value is not NotImplemented:
         cls.namespace[name] = value
         _tell_name(interp, cls, name, value)
@@ -240,10 +289,10 @@ def _tell_name(interp: Interpreter, cls: ClassValue, name: str, value: Value) ->
 
 def class_attribute(interp: Interpreter, cls: ClassValue, name: str) -> Value:
     """The attribute as found along the resolution order, unbound; NotImplemented when nowhere."""
-    return _first_along(interp, mro(interp, cls), name)
+    return first_along(interp, mro(interp, cls), name)
 
 
-def _first_along(interp: Interpreter, order: Sequence[Value], name: str) -> Value:
+def first_along(interp: Interpreter, order: Sequence[Value], name: str) -> Value:
     """What the first class that has the attribute gives; a join where the first may not have it."""
     found: Value = ABSENT
     for base in order:
@@ -279,7 +328,9 @@ def attribute_of_class(interp: Interpreter, cls: ClassValue, name: str) -> Value
         return mro(interp, cls)
     value = class_attribute(interp, cls, name)
     if value is NotImplemented:
-        if has_external_base(interp, cls) or enums.is_enum(interp, cls) or name.startswith("__"):
+        made = has_external_base(interp, cls) or enums.is_enum(interp, cls) or is_made_by_code(interp, cls)
+        of_tuples = name in dataclass_fields.OF_NAMED_TUPLES and dataclass_fields.is_named_tuple(interp, cls)
+        if made or of_tuples or name.startswith("__"):
             return Unknown(f"{cls.name} may inherit {name}")
         return NotImplemented
     if isinstance(value, FunctionValue) and is_marked(value, "classmethod"):
@@ -301,6 +352,8 @@ def bind_attribute(interp: Interpreter, frame: Frame, node: Node, owner: Value, 
         return Unknown(f"a descriptor of class {cls.name}", frame.module.place(node))
     if not isinstance(value, FunctionValue) or is_marked(value, "staticmethod"):
         return value
+    if is_accessor_of_another(value):
+        return Unknown(f"{value.name} adds to a property of another class", frame.module.place(node))
     if is_marked(value, "classmethod"):
         return BoundMethod(owner.cls, value)
     if is_marked(value, "property", "cached_property", "cached_property_no_lock"):
@@ -317,6 +370,12 @@ def _property(interp: Interpreter, frame: Frame, node: Node, owner: Value, gette
         interp.journal.touch(owner.attributes, getter.name)
         owner.attributes[getter.name] = value
     return value
+
+
+def is_accessor_of_another(function: FunctionValue) -> bool:
+    """Whether this is an ``@Base.name.getter`` (setter, deleter): a property made from another's."""
+    ends = (".getter", ".setter", ".deleter")
+    return any(mark.endswith(ends) and mark.count(".") > 1 for mark in function.decorators)
 
 
 def property_accessor(interp: Interpreter, cls: ClassValue, name: str, kind: str) -> FunctionValue | None:
@@ -344,7 +403,9 @@ def super_attribute(interp: Interpreter, owner: Super, name: str) -> Value:
     cls = receiver.cls if isinstance(receiver, Instance) else receiver
     order = mro(interp, cls if isinstance(cls, ClassValue) else owner.owner)
     after = order[order.index(owner.owner) + 1 :] if owner.owner in order else ()
-    value = _first_along(interp, after, name)
+    if name == "__init__" and isinstance(construction.initialiser_along(interp, after), ClassValue):
+        return NativeMethod(owner, name)
+    value = first_along(interp, after, name)
     if value is not NotImplemented:
         return _bound_to_super(interp, receiver, value)
     if owner.owner not in order or any(map(_is_outside, after)):
@@ -372,7 +433,7 @@ def truth_of_instance(interp: Interpreter, value: Instance) -> bool | None:
             return interp.truth(interp.enter(method, (value,), {}))
         if method is not NotImplemented:
             return None
-    return True
+    return True if builtin_base(interp, value.cls) is None else None
 
 
 def is_instance(interp: Interpreter, value: Value, cls: ClassValue) -> bool | None:

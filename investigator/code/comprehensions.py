@@ -12,11 +12,11 @@ from investigator.code.assignment import assign
 from investigator.code.branching import any_rounds
 from investigator.code.frames import Frame
 from investigator.code.heap import roots, spread
-from investigator.code.iteration import generated, iterate, pull, stream_over
+from investigator.code.iteration import generated, pull, stream_over
 from investigator.code.keys import make_set, set_entry
 from investigator.code.syntax import field as child
 from investigator.code.syntax import named
-from investigator.code.values import END, Scope, Stream, Unknown, Value, View, is_spread, single
+from investigator.code.values import END, Scope, Unknown, Value, is_spread, single
 
 if TYPE_CHECKING:
     from investigator.code.interpreter import Interpreter
@@ -66,9 +66,6 @@ def _going_through(
 ) -> Iterator[Value]:
     """The elements that a ``for`` clause over ``first`` and the clauses after it give."""
     clause = clauses[0]
-    if not isinstance(first, (list, tuple, range, str, dict, View, Stream)):
-        items = iterate(interp, frame, clause, first)
-        first = [spread(items)] if isinstance(items, Unknown) else items
     stream = stream_over(interp, frame, clause, first)
     while (item := pull(interp, frame, clause, stream)) is not END:
         if is_spread(item):

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 _DECORATORS = ("dataclass", "config", "define", "frozen")
 _POSITIONAL = re.compile(r"\((?!\)|\w+=)")
+OF_NAMED_TUPLES = frozenset(["_replace", "_asdict", "_fields", "_make", "_field_defaults", "count", "index"])
+"""What named tuples have besides their fields."""
 _FIELD_MAKERS = ("field", "Field", "attrib", "ib")
 
 
@@ -44,14 +46,21 @@ class DataField:
     initialised: bool
 
 
+def makes_init(cls: ClassValue) -> bool:
+    """Whether the class's own decorator makes an ``__init__`` of its fields."""
+    return _decorator(cls) is not None and option(cls, "init", default=True)
+
+
+def is_struct(base: External) -> bool:
+    """Whether classes below this one from outside the tree are made of their annotated fields."""
+    return base.dotted.endswith(("NamedTuple", "msgspec.Struct"))
+
+
 def is_dataclass(interp: Interpreter, cls: ClassValue) -> bool:
     """Whether ``__init__`` is made from annotated fields (by decorator, NamedTuple or msgspec)."""
     return any(
         isinstance(base, ClassValue) and _decorator(base) is not None for base in classes.mro(interp, cls)
-    ) or any(
-        isinstance(base, External) and base.dotted.endswith(("NamedTuple", "msgspec.Struct"))
-        for base in classes.mro(interp, cls)
-    )
+    ) or any(isinstance(base, External) and is_struct(base) for base in classes.mro(interp, cls))
 
 
 def is_named_tuple(interp: Interpreter, cls: ClassValue) -> bool:
@@ -100,8 +109,10 @@ def is_frozen(interp: Interpreter, cls: ClassValue) -> bool:
 def fields(interp: Interpreter, cls: ClassValue) -> dict[str, DataField]:
     """The fields in order, those of base classes first."""
     found: dict[str, DataField] = {}
-    for base in reversed(classes.mro(interp, cls)):
-        if isinstance(base, ClassValue):
+    order = classes.mro(interp, cls)
+    struct = any(isinstance(base, External) and is_struct(base) for base in order)
+    for base in reversed(order):
+        if isinstance(base, ClassValue) and (struct or _decorator(base) is not None):
             keyword_only = option(base, "kw_only")
             for statement in named(child(base.node, "body")):
                 for inner in named(statement) if statement.type == "expression_statement" else ():
@@ -133,14 +144,15 @@ def _maker(statement: Node) -> str:
 
 
 def fill_fields(
-    interp: Interpreter, made: Instance, args: tuple[Value, ...], kwargs: dict[str, Value]
+    interp: Interpreter, made: Instance, args: tuple[Value, ...], kwargs: dict[str, Value], cls: ClassValue
 ) -> None:
-    """Give a dataclass instance its arguments and defaults, then run ``__post_init__``.
+    """Give an instance of a dataclass, or of a class below it, the fields' arguments and defaults,
+    then run ``__post_init__``.
 
     Raises Raised(TypeError) as the made ``__init__`` would.
     """
     assert made.cls is not None
-    cls, known = made.cls, fields(interp, made.cls)
+    known = fields(interp, cls)
     frame = Frame(interp.globals_of(cls.module))
     taken = [f for f in known.values() if f.initialised]
     loose = next((a for a in (*args, *kwargs) if isinstance(a, Unknown) and a.spread), None)
@@ -164,7 +176,7 @@ def fill_fields(
             passed.append(value)
         else:
             made.attributes[entry.name] = value
-    after = classes.class_attribute(interp, cls, "__post_init__")
+    after = classes.class_attribute(interp, made.cls, "__post_init__")
     if isinstance(after, FunctionValue):
         interp.enter(after, (made, *passed), {})
 

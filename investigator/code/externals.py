@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 from tree_sitter import Node
 
 from investigator.code.classes import class_attribute
-from investigator.code.dataclass_fields import made_field
+from investigator.code.dataclass_fields import fields, is_dataclass, made_field
 from investigator.code.frames import Frame
 from investigator.code.heap import lost, spread
 from investigator.code.iteration import iterate, pull, stream_over
 from investigator.code.values import (
     END,
     External,
+    FunctionValue,
     Instance,
     OneOf,
     Partial,
@@ -152,26 +153,40 @@ def _cast(
 def _copy(
     interp: Interpreter, frame: Frame, node: Node, args: tuple[Value, ...], kwargs: dict[str, Value]
 ) -> Value:
-    return _copied(interp, args[0], {}, deep=False) if args else Unknown("copy() of nothing")
+    return _copied(interp, frame, node, args[0], {}, deep=False) if args else Unknown("copy() of nothing")
 
 
 def _deepcopy(
     interp: Interpreter, frame: Frame, node: Node, args: tuple[Value, ...], kwargs: dict[str, Value]
 ) -> Value:
-    return _copied(interp, args[0], {}, deep=True) if args else Unknown("deepcopy() of nothing")
+    return _copied(interp, frame, node, args[0], {}, deep=True) if args else Unknown("deepcopy() of nothing")
 
 
-def _copied(interp: Interpreter, value: Value, seen: dict[int, Value], *, deep: bool) -> Value:
+def _own_copy(interp: Interpreter, frame: Frame, node: Node, value: Instance, *, deep: bool) -> Value:
+    """What ``__copy__`` or ``__deepcopy__`` gives; NotImplemented where the class has none."""
+    name, args = ("__deepcopy__", ({},)) if deep else ("__copy__", ())
+    method = class_attribute(interp, value.cls, name) if value.cls is not None else NotImplemented
+    if not isinstance(method, FunctionValue):
+        return NotImplemented
+    return interp.call(frame, node, method, (value, *args), {})
+
+
+def _copied(
+    interp: Interpreter, frame: Frame, node: Node, value: Value, seen: dict[int, Value], *, deep: bool
+) -> Value:
     """A copy of a value, with copies of its parts where it is deep. What an object works out on
     demand is worked out for the copy as for the object."""
     if id(value) in seen:
         return seen[id(value)]
 
     def inner(part: Value) -> Value:
-        return _copied(interp, part, seen, deep=True) if deep else part
+        return _copied(interp, frame, node, part, seen, deep=True) if deep else part
 
     interp.charged += 1
     if isinstance(value, Instance):
+        own = _own_copy(interp, frame, node, value, deep=deep)
+        if own is not NotImplemented:
+            return own
         made = replace(value, attributes=interp.journal.born({}))
         seen[id(value)] = made
         made.attributes.update({name: inner(part) for name, part in value.attributes.items()})
@@ -202,7 +217,10 @@ def _copied(interp: Interpreter, value: Value, seen: dict[int, Value], *, deep: 
 def _replaced(
     interp: Interpreter, frame: Frame, node: Node, args: tuple[Value, ...], kwargs: dict[str, Value]
 ) -> Value:
-    """``dataclasses.replace(object, **changes)`` of an object without ``__post_init__``."""
+    """``dataclasses.replace(object, **changes)``: an object made anew of its fields. One that is
+    not known whole is copied, unless it has a ``__post_init__``."""
+    if len(args) == 1 and (made := _made_anew(interp, frame, node, args[0], kwargs)) is not NotImplemented:
+        return made
     if len(args) == 1 and isinstance(args[0], Instance) and not _has_method(interp, args[0], "__post_init__"):
         made = replace(args[0], attributes=interp.journal.born(dict(args[0].attributes)))
         made.attributes.update({k: v for k, v in kwargs.items() if not is_spread(k)})
@@ -253,6 +271,22 @@ def _module_dict(
     made = ModuleDict(args[0] if args else {})
     interp.journal.born(made)
     return made
+
+
+def _made_anew(interp: Interpreter, frame: Frame, node: Node, old: Value, changes: dict[str, Value]) -> Value:
+    """An object of the same class from the fields of a whole one; NotImplemented for any other."""
+    if not isinstance(old, Instance) or old.cls is None or not old.complete or any(map(is_spread, changes)):
+        return NotImplemented
+    if old.made_by is not None or old.label is not None or not is_dataclass(interp, old.cls):
+        return NotImplemented
+    known = fields(interp, old.cls)
+    if any(name not in old.attributes for name in known):
+        return NotImplemented
+    fixed = [name for name in changes if name in known and not known[name].initialised]
+    if fixed:
+        raise interp.fail("ValueError", f"field {fixed[0]} cannot be given", frame, node)
+    given = {name: old.attributes[name] for name, entry in known.items() if entry.initialised}
+    return interp.construct(old.cls, (), {**given, **changes}, frame.module.place(node))
 
 
 FUNCTIONS: dict[str, Function] = {

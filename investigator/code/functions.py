@@ -80,13 +80,13 @@ def make_function(
     return FunctionValue(name, node, frame.scope, None, decorators, defaults)
 
 
-def decorated(interp: Interpreter, function: FunctionValue, made: Value) -> Value:
-    """What a function's decorators make of it. Those that are not functions or classes of its
-    own file are taken to leave it what it is."""
-    parent = function.node.parent
+def decorated(interp: Interpreter, scope: Scope, node: Node, made: Value) -> Value:
+    """What the decorators of a function or class make of it. Those that are not functions or
+    classes of its own file are taken to leave it what it is."""
+    parent = node.parent
     if parent is None or parent.type != "decorated_definition":
         return made
-    frame = Frame(function.scope)
+    frame = Frame(scope)
     for mark in reversed([node for node in parent.children if node.type == "decorator"]):
         expression = first(mark)
         callee = child(expression, "function") if expression.type == "call" else expression
@@ -96,7 +96,7 @@ def decorated(interp: Interpreter, function: FunctionValue, made: Value) -> Valu
             known = interp.evaluate(frame, callee)
         except Raised:
             continue
-        if isinstance(known, (FunctionValue, ClassValue)) and known.module.path == function.module.path:
+        if isinstance(known, (FunctionValue, ClassValue)) and known.module.path == scope.module.path:
             decorator = interp.evaluate(frame, expression)
             result = interp.call(frame, mark, decorator, (made,), {})
             if isinstance(result, (*_DECORATED, Unknown)):

@@ -24,7 +24,7 @@ from investigator.code import (
     builtin_functions,
     builtin_methods,
     classes,
-    dataclass_fields,
+    construction,
     effects,
     enums,
     expressions,
@@ -40,6 +40,7 @@ from investigator.code.branching import Deferred, Signal, either, over
 from investigator.code.exceptions import message_of
 from investigator.code.frames import Frame
 from investigator.code.heap import Journal, may_be_absent, settled
+from investigator.code.kept_results import KeptResults
 from investigator.code.local_bindings import LocalBindings, assigned_attributes, bound_names, local_bindings
 from investigator.code.program import Definition, Module, Program
 from investigator.code.syntax import Place
@@ -132,6 +133,7 @@ class Interpreter:
         self._classes: dict[tuple[str, int], ClassValue] = {}
         self._defaults: dict[tuple[str, int], Value] = {}
         self._wrapped: dict[int, tuple[FunctionValue, Value]] = {}
+        self.kept_results = KeptResults()
 
     # -- evaluation ------------------------------------------------------------------
 
@@ -365,13 +367,17 @@ class Interpreter:
         handler = self.natives.get(function.qualified_name) or self.natives.get(function.name)
         if handler is not None:
             return self._native(frame, node, handler, args, kwargs)
-        if classes.is_marked(function, "overload"):
-            return self._undecided(frame, node, f"overload {function.name}")
+        if classes.is_marked(function, "overload", "singledispatch", "singledispatchmethod"):
+            unknown = self._undecided(frame, node, f"{function.name}, one of several functions,")
+            effects.left_alone(self, unknown, (*args, *kwargs.values()))
+            return unknown
         if not self._enters(frame, function.name, function.qualified_name, function.module, args, kwargs):
             return self._left_alone(frame, node, function.qualified_name, args, kwargs)
         wrapper = self._wrapper(function) if function.decorators and function.defaults is None else function
         if wrapper is not function:
             return self.call(frame, node, wrapper, args, kwargs)
+        if classes.is_marked(function, "cache", "lru_cache"):
+            return self.kept_results.call(self, frame, node, function, args, kwargs)
         return self.invoke(frame, node, function, args, kwargs)
 
     def invoke(
@@ -396,7 +402,7 @@ class Interpreter:
             self._wrapped[key] = (function, function)
             plain = replace(function, decorators=())
             with self.timeless():
-                made = functions.decorated(self, function, plain)
+                made = functions.decorated(self, function.scope, function.node, plain)
             self._wrapped[key] = (function, function if made is plain else made)
         return self._wrapped[key][1]
 
@@ -407,6 +413,10 @@ class Interpreter:
         if handler is not None:
             return self._native(frame, node, handler, args, kwargs)
         place = frame.module.place(node)
+        if classes.own_metaclass(self, cls):
+            unknown = self._undecided(frame, node, f"{cls.name}(), which its metaclass answers,")
+            effects.left_alone(self, unknown, (*args, *kwargs.values()))
+            return unknown
         if classes.is_exception(self, cls):
             return ExceptionValue(cls.name, message_of(args), cls, args)
         if enums.is_enum(self, cls) and len(args) == 1:
@@ -428,22 +438,7 @@ class Interpreter:
         self, cls: ClassValue, args: tuple[Value, ...], kwargs: dict[str, Value], place: Place | None
     ) -> Value:
         """Make an instance and run its ``__init__`` (or fill its dataclass fields)."""
-        complete = not classes.has_external_base(self, cls)
-        maker = classes.class_attribute(self, cls, "__new__")
-        if maker is not NotImplemented:
-            if not classes.makes_plain_objects(maker):
-                return Unknown(f"{cls.name} makes its own objects", place)
-            complete = False  # what else it sets on the object is not followed
-        made = Instance(cls, self.journal.born({}), complete=complete, place=place)
-        initialiser = classes.class_attribute(self, cls, "__init__")
-        if isinstance(initialiser, FunctionValue):
-            self.enter(initialiser, (made, *args), kwargs)
-        elif dataclass_fields.is_dataclass(self, cls):
-            dataclass_fields.fill_fields(self, made, args, kwargs)
-        elif made.complete and (args or kwargs) and initialiser is NotImplemented:
-            frame = Frame(self.globals_of(cls.module))
-            raise self.fail("TypeError", f"{cls.name}() takes no arguments", frame, cls.node)
-        return made
+        return construction.construct(self, cls, args, kwargs, place)
 
     def leave_alone(
         self, frame: Frame, node: Node, name: str, args: tuple[Value, ...], kwargs: dict[str, Value]
@@ -506,6 +501,14 @@ class Interpreter:
         """``owner.name``; NotImplemented where it surely does not exist; ABSENT among its
         options where it may not."""
         return attributes.attribute_or_missing(self, frame, node, owner, name)
+
+    def plain_attribute(self, frame: Frame, node: Node, owner: Instance, name: str) -> Value:
+        """``object.__getattribute__(owner, name)``; NotImplemented where it surely does not exist."""
+        return attributes.plain_attribute(self, frame, node, owner, name)
+
+    def set_plainly(self, frame: Frame, node: Node, owner: Instance, name: str, value: Value) -> None:
+        """``object.__setattr__(owner, name, value)``."""
+        attributes.set_plainly(self, frame, node, owner, name, value)
 
     def set_attribute(self, frame: Frame, node: Node, owner: Value, name: str, value: Value) -> None:
         """``owner.name = value``."""

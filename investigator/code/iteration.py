@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from tree_sitter import Node
 
 from investigator.code import classes, dataclass_fields, enums
-from investigator.code.branching import either
+from investigator.code.branching import Raise, Return, either, explore
+from investigator.code.effects import may_have_run
 from investigator.code.frames import Frame
 from investigator.code.heap import MAX_OPTIONS, join_contents, lost, may_be_absent, roots, spread
 from investigator.code.values import (
@@ -69,9 +70,9 @@ def iterate(interp: Interpreter, frame: Frame, node: Node, value: Value) -> list
         listed = dataclass_fields.as_tuple(interp, value)
         if isinstance(listed, tuple):
             return list(listed)
-        method = classes.class_attribute(interp, value.cls, "__iter__")
-        if isinstance(method, FunctionValue):
-            return iterate(interp, frame, node, interp.invoke(frame, node, method, (value,), {}))
+        made = _own_iterator(interp, frame, node, value)
+        if made is not NotImplemented:
+            return iterate(interp, frame, node, made)
         if classes.surely_lacks(interp, value.cls, "__iter__", "__getitem__"):
             raise interp.fail("TypeError", f"{value.cls.name} object is not iterable", frame, node)
     if isinstance(value, ClassValue) and not classes.has_metaclass(interp, value):
@@ -79,6 +80,45 @@ def iterate(interp: Interpreter, frame: Frame, node: Node, value: Value) -> list
     if isinstance(value, _NEVER_ITERABLE):
         raise interp.fail("TypeError", f"{type(value).__name__} object is not iterable", frame, node)
     return children(lost(Unknown("iteration over something not followed", frame.module.place(node)), value))
+
+
+def _own_iterator(interp: Interpreter, frame: Frame, node: Node, value: Instance) -> Value:
+    """``iter(value)`` as the object's class defines it; NotImplemented where it does not."""
+    method = classes.class_attribute(interp, value.cls, "__iter__") if value.cls is not None else None
+    if not isinstance(method, FunctionValue):
+        return NotImplemented
+    made = interp.invoke(frame, node, method, (value,), {})
+    if not isinstance(made, Instance) or made.cls is None:
+        return made
+    following = classes.class_attribute(interp, made.cls, "__next__")
+    if classes.surely_lacks(interp, made.cls, "__next__"):
+        raise interp.fail("TypeError", f"{made.cls.name} object is not an iterator", frame, node)
+    if not isinstance(following, FunctionValue):
+        return Unknown(f"an iterator of class {made.cls.name}", frame.module.place(node), hides=(made,))
+    return _stepwise(interp, frame, node, made, following)
+
+
+def _stepwise(
+    interp: Interpreter, frame: Frame, node: Node, owner: Instance, following: FunctionValue
+) -> Stream:
+    """An object that gives its items through ``__next__``."""
+
+    def at(n: int) -> Value:
+        endings = explore(interp, lambda: Return(interp.invoke(frame, node, following, (owner,), {})))
+        if len(endings) > 1:
+            because = Unknown("whether an iterator has run out", frame.module.place(node))
+            may_have_run(interp, following, because, owner)
+            return ASTRAY
+        interp.journal.install(endings[0].contents)
+        signal = endings[0].signal
+        if isinstance(signal, Raise):
+            if signal.error.error.name == "StopIteration":
+                return END
+            raise signal.error
+        assert isinstance(signal, Return)
+        return signal.value
+
+    return Stream(at, interp.journal.born([0]))
 
 
 def children(value: Unknown) -> Unknown:
@@ -162,6 +202,10 @@ def stream_over(interp: Interpreter, frame: Frame, node: Node, value: Value) -> 
         return Stream(lambda n: value[n] if n < len(value) else END, interp.journal.born([0]))
     if isinstance(value, (dict, View)):
         return _over_dict(interp, frame, node, value if isinstance(value, View) else View(value, "keys"))
+    if isinstance(value, Instance) and not isinstance(dataclass_fields.as_tuple(interp, value), tuple):
+        made = _own_iterator(interp, frame, node, value)
+        if made is not NotImplemented:
+            return stream_over(interp, frame, node, made)
     items = iterate(interp, frame, node, value)
     listed = [spread(items)] if isinstance(items, Unknown) else items
     return Stream(lambda n: listed[n] if n < len(listed) else END, interp.journal.born([0]))

@@ -67,6 +67,8 @@ def _compares_by_value(interp: Interpreter, value: Instance) -> bool:
     cls = value.cls
     if cls is None:
         return False
+    if classes.builtin_base(interp, cls) is not None:
+        return True
     return classes.class_attribute(interp, cls, "__eq__") is not NotImplemented or (
         dataclass_fields.is_dataclass(interp, cls) and dataclass_fields.option(cls, "eq", default=True)
     )

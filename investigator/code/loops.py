@@ -12,9 +12,9 @@ from investigator.code.assignment import assign
 from investigator.code.branching import Leave, Signal, any_rounds, fork, settle, tidied
 from investigator.code.frames import Frame
 from investigator.code.heap import lost, spread
-from investigator.code.iteration import in_some_order, iterate, pull, stream_over
+from investigator.code.iteration import in_some_order, pull, stream_over
 from investigator.code.syntax import field as child
-from investigator.code.values import END, Stream, Unknown, Value, View, is_spread, single
+from investigator.code.values import END, Stream, Unknown, Value, is_spread, single
 
 if TYPE_CHECKING:
     from investigator.code.interpreter import Interpreter
@@ -37,11 +37,7 @@ def run_for(interp: Interpreter, frame: Frame, node: Node) -> Signal:
 
 def _loop_over(interp: Interpreter, frame: Frame, node: Node, value: Value) -> Callable[[], Signal]:
     def run() -> Signal:
-        source = value
-        if not isinstance(source, (list, tuple, range, str, dict, View, Stream)):
-            items = iterate(interp, frame, node, source)
-            source = [spread(items)] if isinstance(items, Unknown) else items
-        return _rounds_over(interp, frame, node, stream_over(interp, frame, node, source))
+        return _rounds_over(interp, frame, node, stream_over(interp, frame, node, value))
 
     return lambda: settle(interp, frame, node, run, _after_loop)
 

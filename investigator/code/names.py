@@ -18,6 +18,7 @@ from investigator.code import assignment, classes, effects
 from investigator.code.builtin_names import constant
 from investigator.code.conditions import conditions_around
 from investigator.code.frames import Frame
+from investigator.code.functions import decorated
 from investigator.code.heap import join_values, may_be_absent, without_absent
 from investigator.code.module_changes import changes, declared_global
 from investigator.code.program import Definition, Module
@@ -286,7 +287,7 @@ def bind(
         return FunctionValue(found.name, node, home, owner, found.decorators)
     if node.type == "class_definition":
         home = owner.scope if owner is not None else scope
-        return interp.class_value(node, home, found.decorators)
+        return decorated(interp, home, node, interp.class_value(node, home, found.decorators))
     if node.has_error:
         return Unknown(f"{found.name} is bound by text that could not be parsed", place)
     right = node.child_by_field_name("right")

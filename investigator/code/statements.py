@@ -92,13 +92,13 @@ def _define(interp: Interpreter, frame: Frame, node: Node) -> Signal:
     made: Value
     if inner.type == "function_definition":
         made = make_function(interp, frame, name, inner, marks)
-        if marks:
-            made = decorated(interp, made, made)
     else:
         made = interp.class_value(inner, frame.scope, marks)
         for attribute in classes.definitions(made):
             # A class made while a function runs keeps what the variables hold now.
             classes.own_attribute(interp, made, attribute)
+    if marks:
+        made = decorated(interp, frame.scope, inner, made)
     variables.set_variable(interp, frame.scope, name, made)
     return None
 

@@ -116,7 +116,8 @@ class FunctionValue:
 
 @dataclass(eq=False)
 class ClassValue:
-    """A class statement. Its bases are resolved when they are first asked for.
+    """A class statement. Its bases are resolved when they are first asked for; so is which of
+    ``classes.HOOKS`` it has.
 
     ``namespace``: what its body binds, as far as it was asked for. ``assigned``: what the
     program set on it afterwards.
@@ -127,6 +128,7 @@ class ClassValue:
     scope: Scope
     decorators: tuple[str, ...] = ()
     mro: tuple[Value, ...] | None = None
+    hooks: frozenset[str] | None = None
     namespace: dict[str, Value] = field(default_factory=dict)
     assigned: dict[str, Value] = field(default_factory=dict)
 

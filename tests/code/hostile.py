@@ -153,8 +153,8 @@ CIRCLES = [
     ),
     Hostile(
         "__iter__",
-        "class A:\n    def __iter__(self):\n        return self\n" + returning("list(A())"),
-        NESTED,
+        "class A:\n    def __iter__(self):\n        return A()\n" + returning("list(A())"),
+        "Raised: TypeError: A object is not an iterator",
     ),
     Hostile(
         "a list in itself",
