@@ -105,7 +105,8 @@ def makes_plain_objects(maker: Value) -> bool:
     if not isinstance(maker, FunctionValue):
         return False
     body = child(maker.node, "body")
-    made, others = set(), set()
+    made: set[str] = set()
+    others: set[str] = set()
     for node in descendants(body, "assignment"):
         makes = text(node.child_by_field_name("right") or node).startswith("super().__new__(")
         (made if makes and child(node, "left").type == "identifier" else others).add(

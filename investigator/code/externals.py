@@ -164,7 +164,8 @@ def _deepcopy(
 
 def _own_copy(interp: Interpreter, frame: Frame, node: Node, value: Instance, *, deep: bool) -> Value:
     """What ``__copy__`` or ``__deepcopy__`` gives; NotImplemented where the class has none."""
-    name, args = ("__deepcopy__", ({},)) if deep else ("__copy__", ())
+    name = "__deepcopy__" if deep else "__copy__"
+    args: tuple[Value, ...] = ({},) if deep else ()
     method = class_attribute(interp, value.cls, name) if value.cls is not None else NotImplemented
     if not isinstance(method, FunctionValue):
         return NotImplemented

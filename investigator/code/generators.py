@@ -143,7 +143,7 @@ def _resume(interp: Interpreter, steps: Steps, thrown: Raised | None) -> bool:
             ended = False
         except StopIteration:
             ended = True
-        except Raised:
+        except (Raised, _Undecided):
             if len(interp.deferred) == mark:
                 raise
         except RecursionError:

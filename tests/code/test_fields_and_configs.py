@@ -17,6 +17,11 @@ from tests.code.running import UNKNOWN, options_of, reason, run
         ("x: int\n    kinds: ClassVar[int] = 9", "Made(2).kinds", 9),
         ("x: int", "Made(1) == Made(1), Made(1) == Made(2)", (True, False)),
         ("x: int = 1", "replace(Made(), x=5).x", 5),
+        (
+            "x: int = 1\n    def __post_init__(self):\n        self.y = self.x + 1",
+            "replace(Made(), x=5).y",
+            6,
+        ),
     ],
 )
 def test_dataclass_fields(fields: str, expression: str, value: object) -> None:
@@ -25,6 +30,50 @@ def test_dataclass_fields(fields: str, expression: str, value: object) -> None:
         f"@dataclass\nclass Made:\n    {fields}\ndef run():\n    return {expression}\n"
     )
     assert run(text) == value
+
+
+DATA = "from dataclasses import dataclass, field, replace\n@dataclass\nclass P:\n    x: int = 1\n"
+
+
+@pytest.mark.parametrize(
+    ("classes", "expression", "value"),
+    [
+        ("class Q(P):\n    z: int = 3\n", "Q(2).x, Q(2).z", (2, 3)),  # z is no field
+        ("class Q(P):\n    def __init__(self): super().__init__(5)\n", "Q().x, Q() == Q()", (5, True)),
+        (
+            "class O:\n    def __init__(self, y): self.y = y\n@dataclass\nclass Q(O):\n    x: int\n",
+            "Q(2).x",
+            2,
+        ),
+        (
+            "class M:\n    n: int = 4\n@dataclass\nclass Q(M, P):\n    y: int = 2\n",
+            "Q(7, 8).x, Q().n",
+            (7, 4),
+        ),
+    ],
+)
+def test_whose_init_and_whose_fields(classes: str, expression: str, value: object) -> None:
+    assert run(f"{DATA}{classes}def run():\n    return {expression}\n") == value
+
+
+def test_replace_makes_an_object_anew() -> None:
+    text = f"{DATA}def run():\n    p = P()\n    p.extra = 3\n    return hasattr(replace(p, x=2), 'extra')\n"
+    assert run(text) is False
+    with pytest.raises(Raised, match="TypeError"):
+        run(f"{DATA}def run():\n    return replace(P(), y=2)\n")
+
+
+def test_an_object_may_copy_itself() -> None:
+    text = """
+        import copy
+        class A:
+            def __init__(self, x): self.x = x
+            def __copy__(self): return A(self.x + 1)
+            def __deepcopy__(self, seen): return A(self.x + 2)
+        def run():
+            return copy.copy(A(1)).x, copy.deepcopy([A(1)])[0].x
+        """
+    assert run(text) == (2, 3)
 
 
 def test_fields_of_base_classes_come_first() -> None:
@@ -89,6 +138,19 @@ def test_members_of_enumerations() -> None:
             )
         """
     assert run(text) == (True, 1, False, ["LEFT", "RIGHT"], True, "fast", "Mode.FAST", True)
+
+
+def test_members_in_texts_are_shown_as_python_shows_them_or_not_at_all() -> None:
+    text = """
+        import enum
+        class Mode(str, enum.Enum):
+            FAST = "fast"
+        def run():
+            return "-".join([Mode.FAST]), f"{Mode.FAST}", "%s" % Mode.FAST, "{}".format(Mode.FAST)
+        """
+    joined, shown, *others = run(text)
+    assert (joined, shown) == ("fast", "Mode.FAST")
+    assert [reason(other) for other in others] == ["% formatting (m.py:6)", "format (m.py:6)"]
 
 
 # -- configs ---------------------------------------------------------------------------
