@@ -192,6 +192,10 @@ def _set_in_list(
     interp.journal.touch(owner)
     loose = any(is_spread(item) for item in owner)
     if isinstance(key, slice) and not loose:
+        if key.step is None:  # which items are replaced is settled before the new ones are asked for
+            with interp.host_errors(frame, node):
+                start, stop, _ = key.indices(len(owner))
+            key = slice(start, max(start, stop))
         items = iterate(interp, frame, node, value)
         if isinstance(items, Unknown):
             effects.loosen(interp, owner, items)

@@ -25,18 +25,16 @@ from investigator.code.branching import (
     fork,
     gather,
     merged,
+    settle,
     spanning,
 )
 from investigator.code.exceptions import is_exception_name, is_subclass_of_builtin, message_of
 from investigator.code.frames import Frame
 from investigator.code.heap import Contents, Level, blurred
-from investigator.code.iteration import pull
 from investigator.code.literals import render
 from investigator.code.syntax import field as child
 from investigator.code.syntax import first, named, text
 from investigator.code.values import (
-    ASTRAY,
-    END,
     Builtin,
     ClassValue,
     Doubted,
@@ -49,9 +47,7 @@ from investigator.code.values import (
     Unknown,
     Value,
     find_unknown,
-    is_spread,
     is_unknown,
-    single,
 )
 from investigator.code.variables import delete_variable
 
@@ -377,40 +373,51 @@ def contexts_of(node: Node) -> list[Node]:
 def _within(interp: Interpreter, frame: Frame, node: Node, items: list[Node]) -> Signal:
     if not items:
         return interp.run_block(frame, child(node, "body"))
-    handlers, leaving = enter(interp, frame, items[0])
-    rest = items[1:]
-    if not handlers:
-        return _within(interp, frame, node, rest)
+    rest = partial(_within, interp, frame, node, items[1:])
+    context, target = _context(interp, frame, items[0])
+    if isinstance(context, Stream) and context.around is not None:
 
-    def body() -> Signal:
-        return _within(interp, frame, node, rest)
+        def inside(entered: Value) -> Signal:
+            if target is not None:
+                assign(interp, frame, target, entered)
+            return rest()
 
-    return attempt(interp, frame, node, body, handlers, None, None, leaving)
+        signal: Signal = context.around(frame, node, inside)
+        return signal
+    entered, handlers, leaving = _enter(interp, frame, items[0], context)
+    if target is not None:
+        assign(interp, frame, target, entered)
+    return attempt(interp, frame, node, rest, handlers, None, None, leaving) if handlers else rest()
 
 
-def enter(interp: Interpreter, frame: Frame, item: Node) -> tuple[list[Handler], Callable[[], Signal] | None]:
-    """Enter a context and bind its name: what it does with an exception and without one. No
-    handler: it does nothing that is followed."""
+def _context(interp: Interpreter, frame: Frame, item: Node) -> tuple[Value, Node | None]:
+    """The context of an item of a ``with``, and the target that what it gives is bound to."""
     inner = child(item, "value")
     target = _alias(inner)
     expression = first(inner) if target is not None else inner
-    handlers: list[Handler] = []
-    leaving: Callable[[], Signal] | None = None
     suppressed = _suppressed(interp, frame, expression)
-    if suppressed is not None:
-        caught = suppressed
-        handlers = [Handler(lambda error: _catches(interp, caught, error), lambda error: None)]
-        entered: Value = None
-    else:
-        context = interp.evaluate(frame, expression)
-        entered, handlers, leaving = _enter(interp, frame, item, context)
+    return (interp.evaluate(frame, expression) if suppressed is None else suppressed), target
+
+
+def passes_by(interp: Interpreter, frame: Frame, item: Node) -> bool:
+    """Enter a context that does nothing that is followed; False where it does something."""
+    context, target = _context(interp, frame, item)
+    if isinstance(context, (Stream, Instance, _Suppressed)):
+        return False
     if target is not None:
-        assign(interp, frame, target, entered)
-    return handlers, leaving
+        assign(interp, frame, target, _enter(interp, frame, item, context)[0])
+    return True
 
 
-def _suppressed(interp: Interpreter, frame: Frame, expression: Node) -> Value:
-    """The exceptions of ``contextlib.suppress(...)``; None for any other context."""
+@dataclass(frozen=True)
+class _Suppressed:
+    """``contextlib.suppress(...)``, and the exceptions it names."""
+
+    kinds: tuple[Value, ...]
+
+
+def _suppressed(interp: Interpreter, frame: Frame, expression: Node) -> _Suppressed | None:
+    """``contextlib.suppress(...)``; None for any other context."""
     if expression.type != "call":
         return None
     callee = child(expression, "function")
@@ -418,7 +425,8 @@ def _suppressed(interp: Interpreter, frame: Frame, expression: Node) -> Value:
         return None
     if interp.evaluate(frame, callee) != External("contextlib.suppress"):
         return None
-    return tuple(interp.evaluate(frame, part) for part in named(child(expression, "arguments")))
+    parts = named(child(expression, "arguments"))
+    return _Suppressed(tuple(interp.evaluate(frame, part) for part in parts))
 
 
 def _class_of(error: ExceptionValue, unknown: Unknown) -> Value:
@@ -433,8 +441,9 @@ def _enter(
 ) -> tuple[Value, list[Handler], Callable[[], Signal] | None]:
     """What ``__enter__`` gives, and what ``__exit__`` does with an exception and without one."""
     unknown = Unknown("a context", frame.module.place(node))
-    if isinstance(context, Stream) and context.throw is not None:
-        return _enter_generator(interp, frame, node, context, context.throw)
+    if isinstance(context, _Suppressed):
+        kinds = context.kinds
+        return None, [Handler(lambda error: _catches(interp, kinds, error), lambda error: None)], None
     if not isinstance(context, Instance) or context.cls is None:
         return (context if is_unknown(context) else unknown), [], None
     enter = classes.class_attribute(interp, context.cls, "__enter__")
@@ -465,30 +474,96 @@ def _enter(
     return entered, [Handler(lambda error: True, after_raise)], leaving
 
 
-def _enter_generator(
-    interp: Interpreter, frame: Frame, node: Node, context: Stream, throw: Callable[[Raised], Value]
-) -> tuple[Value, list[Handler], Callable[[], Signal]]:
-    """``contextlib.contextmanager``: the generator runs to its ``yield``, and on from there when
-    the block is left."""
+# -- contexts made of generators -------------------------------------------------------
 
-    def stopped(item: Value) -> Signal:
-        if item is not END and not is_spread(item):
+
+@dataclass(frozen=True, eq=False)
+class _Left:
+    """How the block of a ``with`` ended."""
+
+    signal: Signal
+
+
+def around(
+    interp: Interpreter,
+    generator: Frame,
+    body: Node,
+    frame: Frame,
+    node: Node,
+    inside: Callable[[Value], Signal],
+) -> Signal:
+    """``contextlib.contextmanager``: run the generator's body, and the block of the ``with``
+    where it yields. What the block raises is raised there; when it is left in any other way, the
+    generator goes on to its end first."""
+    ways: list[Value] = interp.journal.born([])
+    every = [_Left(None)]
+    """All ways in which the block was left on some path; the first where the generator catches what
+    it raises."""
+
+    def run_inside(entered: Value) -> None:
+        if ways and isinstance(ways[0], _Left):
             raise interp.fail("RuntimeError", "generator didn't stop", frame, node)
+        interp.journal.touch(ways)
+        ways[:] = every[:1]
+        _note_how_it_ends(interp, frame, node, partial(inside, entered), ways, every)
+
+    generator.on_yield = run_inside
+    settle(interp, generator, body, lambda: interp.run_block(generator, body), _at_end, ends=True)
+    if not ways:
+        raise interp.fail("RuntimeError", "generator didn't yield", frame, node)
+    way = ways[0]
+    if isinstance(way, _Left):
+        return way.signal
+    because = find_unknown(ways) or Unknown("how a block is left", frame.module.place(node))
+    return fork(interp, frame, node, [partial(_leave, each) for each in every], because)
+
+
+def _leave(way: _Left) -> Signal:
+    return way.signal
+
+
+def _at_end(signal: Signal) -> Signal:
+    return signal if isinstance(signal, Raise) else None
+
+
+def _note_how_it_ends(
+    interp: Interpreter,
+    frame: Frame,
+    node: Node,
+    block: Callable[[], Signal],
+    ways: list[Value],
+    every: list[_Left],
+) -> None:
+    level = interp.journal.open()
+    with spanning(interp) as mark:
+        try:
+            signal = block()
+        except Raised as error:
+            signal = Raise(error)
+    if len(interp.deferred) == mark:
+        interp.journal.close(level)
+        _end(interp, signal, ways, every)
+        return
+    endings = gather(interp, mark, level, signal)
+    interp.journal.undo(level)
+    interp.journal.close(level)
+
+    def go_on(ending: Ending) -> Signal:
+        interp.journal.install(ending.contents)
+        _end(interp, ending.signal, ways, every)
         return None
 
-    def after_raise(error: Raised) -> Signal:
-        item = throw(error)
-        if item is not ASTRAY:
-            return stopped(item)
-        because = Unknown("whether a generator catches an exception", frame.module.place(node))
+    met = [
+        e
+        for ending in merged(interp, endings)
+        for e in explore(interp, partial(go_on, ending), ending.because)
+    ]
+    combine(interp, frame, node, met)
 
-        def again() -> Signal:
-            raise error
 
-        return fork(interp, frame, node, [again, lambda: None], because)
-
-    entered = pull(interp, frame, node, context)
-    if entered is END:
-        raise interp.fail("RuntimeError", "generator didn't yield", frame, node)
-    handlers = [Handler(lambda error: True, after_raise)]
-    return single(entered), handlers, lambda: stopped(pull(interp, frame, node, context))
+def _end(interp: Interpreter, signal: Signal, ways: list[Value], every: list[_Left]) -> None:
+    if isinstance(signal, Raise):
+        raise signal.error
+    interp.journal.touch(ways)
+    ways[:] = [_Left(signal)]
+    every.extend(ways)

@@ -25,6 +25,7 @@ from investigator.code.iteration import (
     filtered,
     in_some_order,
     pull,
+    stepwise,
     stream_over,
     take,
     view_items,
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
 
 MAX_RANGE = 1_000_000
 MAX_DIGITS = 1_000
+_CONTAINERS = (list, tuple, dict, set, frozenset)
 
 
 def truth(value: Value) -> bool | None:
@@ -171,7 +173,10 @@ def _on_host(function: Callable[..., Value]) -> Callable[[Call], Value]:
         missing = find_unknown(this.args) or find_unknown(this.kwargs)
         if missing is not None:
             return missing
-        if not all(map(is_plain, (*this.args, *this.kwargs.values()))):
+        given = (*this.args, *this.kwargs.values())
+        if any(isinstance(argument, _CONTAINERS) for argument in given):
+            raise this.fail("TypeError", f"{this.name}() takes numbers and texts")
+        if not all(map(is_plain, given)):
             return _of_object(this)
         with this.interp.host_errors(this.frame, this.node):
             return function(*this.args, **this.kwargs)
@@ -357,9 +362,9 @@ def _next(this: Call) -> Value:
         return this.over(stream, lambda s: _next(this.with_args(s, *this.args[1:])))
     if isinstance(stream, Instance) and stream.cls is not None:
         method = classes.class_attribute(this.interp, stream.cls, "__next__")
-        if isinstance(method, FunctionValue) and len(this.args) == 1:
-            return this.interp.call(this.frame, this.node, method, (stream,), {})
-        return this.unknown()
+        if not isinstance(method, FunctionValue):
+            return this.unknown()
+        stream = stepwise(this.interp, this.frame, this.node, stream, method)
     if not isinstance(stream, Stream):
         if isinstance(stream, VALUES):
             raise this.fail("TypeError", f"{type(stream).__name__} object is not an iterator")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from investigator.code import classes, effects
@@ -222,7 +223,7 @@ def _is_below(this: Call, candidate: Value, kind: Value) -> bool | None:
         if isinstance(kind, ClassValue):
             return classes.is_subclass(this.interp, candidate, kind)
         order = classes.mro(this.interp, candidate)
-        if kind in order or kind == Builtin("object"):
+        if kind in order or kind == Builtin("object") or _is_exception_below(order, kind):
             return True
         return (
             None if classes.has_external_base(this.interp, candidate) or isinstance(kind, External) else False
@@ -233,6 +234,12 @@ def _is_below(this: Call, candidate: Value, kind: Value) -> bool | None:
         one, two = getattr(builtins, candidate.name, None), getattr(builtins, kind.name, None)
         return issubclass(one, two) if isinstance(one, type) and isinstance(two, type) else None
     return None
+
+
+def _is_exception_below(order: Sequence[Value], kind: Value) -> bool:
+    if not isinstance(kind, Builtin):
+        return False
+    return any(isinstance(base, Builtin) and is_subclass_of_builtin(base.name, kind.name) for base in order)
 
 
 def _type(this: Call) -> Value:

@@ -105,7 +105,7 @@ def _attribute(interp: Interpreter, frame: Frame, node: Node) -> Value:
     while (inner := child(chain[-1], "object")).type == "attribute":
         chain.append(inner)
     if frame.scope.on_demand is not None and inner.type == "identifier":
-        value = frame.scope.on_demand(text(chain[-1]))
+        value = frame.scope.on_demand(text(chain[-1]).lstrip("*"))
         if value is not NotImplemented:
             chain.pop()
         else:
@@ -194,6 +194,9 @@ def _names_itself(frame: Frame, given: list[Node]) -> bool:
 def _yield(interp: Interpreter, frame: Frame, node: Node) -> Value:
     parts = named(node)
     value = interp.evaluate(frame, parts[0]) if parts else None
+    if frame.on_yield is not None:
+        frame.on_yield(value)
+        return None
     interp.journal.touch(frame.yielded)
     if any(part.type == "from" for part in node.children):
         inside = iterate(interp, frame, node, value)
@@ -218,6 +221,11 @@ def _parenthesized(interp: Interpreter, frame: Frame, node: Node) -> Value:
     while node.type == "parenthesized_expression":
         node = named(node)[0]
     return interp.evaluate(frame, node)
+
+
+def _starred(interp: Interpreter, frame: Frame, node: Node) -> Value:
+    """What is unpacked by whoever asks for an element of a display."""
+    return interp.evaluate(frame, named(node)[0])
 
 
 def _await(interp: Interpreter, frame: Frame, node: Node) -> Value:
@@ -259,6 +267,8 @@ _HANDLERS: dict[str, Callable[[Interpreter, Frame, Node], Value]] = {
     "await": _await,
     "named_expression": _walrus,
     "parenthesized_expression": _parenthesized,
+    "list_splat": _starred,
+    "parenthesized_list_splat": _starred,
     "list_comprehension": comprehension,
     "set_comprehension": comprehension,
     "dictionary_comprehension": comprehension,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from investigator.code.program import Module
@@ -17,6 +18,8 @@ class Frame:
     receiver: Value = None
     yielded: list[Value] = field(default_factory=list)
     """What a generator has yielded so far."""
+    on_yield: Callable[[Value], None] | None = None
+    """What is done where a generator yields, when it is run as a context."""
 
     @property
     def module(self) -> Module:

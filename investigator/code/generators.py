@@ -8,14 +8,14 @@ still to come.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
 from investigator.code.assignment import assign
-from investigator.code.attempts import Handler, Try, contexts_of, enter, handler_of, parts_of_try
+from investigator.code.attempts import Handler, around, contexts_of, handler_of, parts_of_try, passes_by
 from investigator.code.branching import Leave, Raise, Return, Signal, settle, spanning
 from investigator.code.conditions import sides_of
 from investigator.code.effects import may_have_run
@@ -70,28 +70,16 @@ def generator(interp: Interpreter, frame: Frame, function: FunctionValue, body: 
     drawn = [0]
 
     def at(n: int) -> Value:
-        return follow(n, lambda: next(items))
-
-    def throw(error: Raised) -> Value:
-        return follow(position[0], lambda: items.throw(error))
-
-    def follow(n: int, go_on: Callable[[], Value]) -> Value:
         if n != drawn[0]:  # the program went back, to the other side of a condition
             _lose(interp, frame, function)
             return ASTRAY
         drawn[0] += 1
-        try:
-            return go_on()
-        except StopIteration:
-            return END
+        return next(items, END)
 
     position: list[Value] = interp.journal.born([0])
-    return Stream(at, position, throw if is_context(function) else None)
-
-
-def is_context(function: FunctionValue) -> bool:
-    """Whether ``with`` runs the generator: ``contextlib.contextmanager``."""
-    return any(mark.rpartition(".")[2] == "contextmanager" for mark in function.decorators)
+    if any(mark.rpartition(".")[2] == "contextmanager" for mark in function.decorators):
+        return Stream(at, position, partial(around, interp, frame, body))
+    return Stream(at, position)
 
 
 def _lose(interp: Interpreter, frame: Frame, function: FunctionValue) -> Unknown:
@@ -101,16 +89,13 @@ def _lose(interp: Interpreter, frame: Frame, function: FunctionValue) -> Unknown
     return because
 
 
-def _items(
-    interp: Interpreter, frame: Frame, function: FunctionValue, body: Node
-) -> Generator[Value, None, None]:
-    """The items one by one; what is thrown in is raised where the body stands."""
-    steps, given = _block(interp, frame, body), 0
-    thrown: Raised | None = None
-    while True:
+def _items(interp: Interpreter, frame: Frame, function: FunctionValue, body: Node) -> Iterator[Value]:
+    """The items one by one."""
+    steps, given, ended = _block(interp, frame, body), 0, False
+    while not ended:
         level, events = interp.journal.open(keys=True), len(interp.trace.events)
         try:
-            ended = _resume(interp, steps, thrown)
+            ended = _resume(interp, steps)
         except _Undecided:
             if given > 0:
                 because = _lose(interp, frame, function)
@@ -122,27 +107,19 @@ def _items(
             return
         finally:
             interp.journal.close(level)
-        items, given, thrown = frame.yielded[given:], len(frame.yielded), None
-        for item in items:
-            try:
-                yield item
-            except Raised as error:
-                thrown = error
-        if ended:
-            return
+        items, given = frame.yielded[given:], len(frame.yielded)
+        yield from items
 
 
-def _resume(interp: Interpreter, steps: Steps, thrown: Raised | None) -> bool:
+def _resume(interp: Interpreter, steps: Steps) -> bool:
     """Go on to the next ``yield``; whether the body has come to its end."""
+    ended = True
     with spanning(interp) as mark:
         try:
-            if thrown is None:
-                next(steps)
-            else:
-                steps.throw(thrown)
+            next(steps)
             ended = False
         except StopIteration:
-            ended = True
+            pass
         except (Raised, _Undecided):
             if len(interp.deferred) == mark:
                 raise
@@ -158,7 +135,7 @@ def _resume(interp: Interpreter, steps: Steps, thrown: Raised | None) -> bool:
         raise _Undecided
 
 
-def _at_once(interp: Interpreter, frame: Frame, body: Node) -> Generator[Value, None, None]:
+def _at_once(interp: Interpreter, frame: Frame, body: Node) -> Iterator[Value]:
     """Run to the end: what is changed on the way holds then something that is not known, since
     whoever asks for the items sees only a part of it."""
     level = interp.journal.open(keys=True)
@@ -167,12 +144,7 @@ def _at_once(interp: Interpreter, frame: Frame, body: Node) -> Generator[Value, 
     finally:
         interp.journal.close(level)
     _blur(interp, frame, level, body)
-    for item in list(frame.yielded):
-        try:
-            yield item
-        except Raised:
-            yield ASTRAY
-            return
+    yield from list(frame.yielded)
 
 
 def _to_the_end(signal: Signal) -> Signal:
@@ -305,45 +277,22 @@ def _otherwise(interp: Interpreter, frame: Frame, loop: Node) -> Steps:
 
 
 def _with(interp: Interpreter, frame: Frame, node: Node) -> Steps:
-    """Contexts that let pass what is raised, and do nothing that is followed."""
-    for item in contexts_of(node):
-        handlers, _ = enter(interp, frame, item)
-        if handlers:
-            raise _Undecided
+    """Contexts that do nothing that is followed."""
+    if not all(passes_by(interp, frame, item) for item in contexts_of(node)):
+        raise _Undecided
     return (yield from _block(interp, frame, child(node, "body")))
 
 
 def _try(interp: Interpreter, frame: Frame, node: Node) -> Steps:
     parts = parts_of_try(node)
-    if any(_yields(frame, clause) for clause in parts.clauses):
-        raise _Undecided
-    if parts.final is None:
-        return (yield from _rescued(interp, frame, parts))
-    if frame.function is None or not is_context(frame.function):
-        raise _Undecided  # it is also left when nobody asks for further items
-    raised: Raised | None = None
-    signal: Signal = None
+    if parts.final is not None or any(_yields(frame, clause) for clause in parts.clauses):
+        raise _Undecided  # ``finally`` is also run when nobody asks for further items
+    doubts = [0]
     try:
-        signal = yield from _catching(interp, _rescued(interp, frame, parts))
-    except Raised as error:
-        raised = error
-    last = yield from _block(interp, frame, parts.final)
-    if last is not None:
-        return last
-    if raised is not None:
-        raise raised
-    return signal
-
-
-def _rescued(interp: Interpreter, frame: Frame, parts: Try) -> Steps:
-    """The statement without its ``finally``."""
-    doubts = interp.doubts
-    body = _block(interp, frame, parts.body)
-    try:
-        signal = yield from (_catching(interp, body) if parts.clauses else body)
+        signal = yield from _catching(interp, _block(interp, frame, parts.body), doubts)
     except Raised as error:
         return _rescue(interp, error, [handler_of(interp, frame, clause) for clause in parts.clauses])
-    if parts.clauses and interp.doubts > doubts:
+    if doubts[0]:
         raise _Undecided  # an operation on something unknown may have raised
     if signal is None and parts.otherwise is not None:
         return (yield from _block(interp, frame, parts.otherwise))
@@ -364,23 +313,18 @@ def _rescue(interp: Interpreter, error: Raised, handlers: list[Handler]) -> Sign
     raise error
 
 
-def _catching(interp: Interpreter, steps: Steps) -> Steps:
-    """Statements whose exceptions something around them may catch, while they run."""
-    thrown: Raised | None = None
+def _catching(interp: Interpreter, steps: Steps, doubts: list[int]) -> Steps:
+    """Statements whose exceptions something around them may catch, while they run; adds up how
+    many operations of theirs may have raised, being done on something unknown."""
     while True:
         interp.catching += 1
+        before = interp.doubts
         try:
-            if thrown is None:
-                next(steps)
-            else:
-                steps.throw(thrown)
+            next(steps)
         except StopIteration as end:
             signal: Signal = end.value
             return signal
         finally:
             interp.catching -= 1
-        thrown = None
-        try:
-            yield
-        except Raised as error:
-            thrown = error
+            doubts[0] += interp.doubts - before
+        yield

@@ -95,10 +95,10 @@ def _own_iterator(interp: Interpreter, frame: Frame, node: Node, value: Instance
         raise interp.fail("TypeError", f"{made.cls.name} object is not an iterator", frame, node)
     if not isinstance(following, FunctionValue):
         return Unknown(f"an iterator of class {made.cls.name}", frame.module.place(node), hides=(made,))
-    return _stepwise(interp, frame, node, made, following)
+    return stepwise(interp, frame, node, made, following)
 
 
-def _stepwise(
+def stepwise(
     interp: Interpreter, frame: Frame, node: Node, owner: Instance, following: FunctionValue
 ) -> Stream:
     """An object that gives its items through ``__next__``."""
@@ -198,7 +198,9 @@ def stream_over(interp: Interpreter, frame: Frame, node: Node, value: Value) -> 
     """``iter(value)``. A list is followed as it changes."""
     if isinstance(value, Stream):
         return value
-    if isinstance(value, (list, tuple, range, str)):
+    if isinstance(value, list):
+        return _over_list(interp, value)
+    if isinstance(value, (tuple, range, str)):
         return Stream(lambda n: value[n] if n < len(value) else END, interp.journal.born([0]))
     if isinstance(value, (dict, View)):
         return _over_dict(interp, frame, node, value if isinstance(value, View) else View(value, "keys"))
@@ -211,13 +213,37 @@ def stream_over(interp: Interpreter, frame: Frame, node: Node, value: Value) -> 
     return Stream(lambda n: listed[n] if n < len(listed) else END, interp.journal.born([0]))
 
 
+def _over_list(interp: Interpreter, source: list[Value]) -> Stream:
+    """A list is followed as it changes. Where it has become one of unknown length since its last
+    item was given, any number of any items may still come."""
+    last: list[Value] = interp.journal.born([END])
+
+    def at(n: int) -> Value:
+        if n > 0 and not (n <= len(source) and source[n - 1] is last[0]):
+            loose = next((item for item in source if is_spread(item)), None)
+            if loose is not None and last[0] is not ASTRAY:
+                interp.journal.touch(last)
+                last[0] = ASTRAY
+                return spread(loose, *source)
+            if last[0] is ASTRAY:
+                return END
+        if n >= len(source):
+            return END
+        interp.journal.touch(last)
+        last[0] = source[n]
+        return source[n]
+
+    return Stream(at, interp.journal.born([0]))
+
+
 def _over_dict(interp: Interpreter, frame: Frame, node: Node, view: View) -> Stream:
     """A dict is followed as its values change; Python leaves open what a change of its keys does."""
     source = view.source
     keys = list(source)
 
     def at(n: int) -> Value:
-        if len(source) != len(keys) and not any(map(is_spread, source)):
+        open_ended = any(is_spread(key) or may_be_absent(value) for key, value in source.items())
+        if len(source) != len(keys) and not open_ended:
             raise interp.fail("RuntimeError", "dictionary changed size during iteration", frame, node)
         if n >= len(keys):
             return END

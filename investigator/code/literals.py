@@ -16,7 +16,7 @@ from investigator.code.iteration import in_some_order, iterate
 from investigator.code.keys import make_set, merge, set_entry
 from investigator.code.shown import shown_text
 from investigator.code.syntax import field as child
-from investigator.code.syntax import head, named, plain_text, string_prefix, string_value, text
+from investigator.code.syntax import head, is_starred, named, plain_text, string_prefix, string_value, text
 from investigator.code.values import (
     BudgetSpent,
     FunctionValue,
@@ -178,8 +178,8 @@ def elements(interp: Interpreter, frame: Frame, node: Node) -> list[Value]:
         raise BudgetSpent(f"a display of over {MAX_ELEMENTS:,} elements", frame.module.place(node))
     found: list[Value] = []
     for part in named(node):
-        if part.type in ("list_splat", "parenthesized_list_splat"):
-            value = interp.evaluate(frame, named(part)[0])
+        if is_starred(part):
+            value = interp.evaluate(frame, part)
             if node.type == "set" and isinstance(value, set | frozenset):
                 found.extend(in_some_order(value))
                 continue

@@ -75,7 +75,13 @@ def field(node: Node, name: str) -> Node:
     child = node.child_by_field_name(name)
     if child is None:
         raise SyntaxError(f"{node.type} without {name} at line {node.start_point.row + 1}")
-    return child
+    return child.named_children[0] if child.type == "list_splat" else child
+
+
+def is_starred(element: Node) -> bool:
+    """Whether an element of a display is unpacked. The grammar takes ``[*a.b(c)]`` for
+    ``(*a).b(c)`` when it stands first: the star is then found at the bottom (see ``field``)."""
+    return element.type == "parenthesized_list_splat" or (element.text or b"").startswith(b"*")
 
 
 def statements(block: Node) -> list[Node]:

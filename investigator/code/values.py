@@ -199,13 +199,13 @@ class TracedList(list[Any]):
 class Stream:
     """An iterator: ``at(n)`` gives its ``n``-th item, ``END``, or ``ASTRAY``; each is taken once.
 
-    ``position`` holds how many were taken; -1 when it has run out. ``throw``: raises an exception
-    where a generator's body stands, and gives what comes next as ``at`` does.
+    ``position`` holds how many were taken; -1 when it has run out. ``around``: of a generator that
+    ``contextlib.contextmanager`` made a context, runs its body around the block of a ``with``.
     """
 
     at: Callable[[int], Value]
     position: list[Value] = field(default_factory=lambda: [0])
-    throw: Callable[[Raised], Value] | None = None
+    around: Callable[..., Any] | None = None
 
     def __repr__(self) -> str:
         return "<iterator>"

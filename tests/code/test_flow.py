@@ -77,6 +77,39 @@ def test_a_generator_gives_its_items_one_by_one() -> None:
     assert run(text) == (0, [1, 4, 9])
 
 
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        # The grammar takes a star that stands first for a part of what follows it.
+        ("[*double(ids)]", [1, 4, 1, 4]),
+        ("[*ids[1:], *ids]", [4, 1, 4]),
+        ("{*double(ids), 9}", {1, 4, 9}),
+        ("[*ids or [3]]", [1, 4]),
+        ("[*ids + [2]]", [1, 4, 2]),
+        ("[*ids.copy()]", [1, 4]),
+        ("(*double(ids), 0)", (1, 4, 1, 4, 0)),
+        ("'%(k)s-%(n)03d' % {'k': 'a', 'n': ids[0]}", "a-001"),
+        ("issubclass(Odd, Exception), issubclass(Odd, KeyError)", (True, False)),
+    ],
+)
+def test_expressions_that_are_easily_misread(expression: str, value: object) -> None:
+    text = "class Odd(ValueError): pass\ndef double(x):\n    return x * 2\n"
+    assert run(f"{text}def run(ids):\n    return {expression}\n", [1, 4]) == value
+
+
+def test_which_items_a_slice_replaces_is_settled_first() -> None:
+    text = """
+        def both(seen):
+            seen.append(9)
+            yield 1
+            yield len(seen)
+        def run(xs):
+            xs[0:] = both(xs)
+            return xs
+        """
+    assert run(text, [5]) == [1, 2, 9]
+
+
 # -- both sides of an undecided condition ----------------------------------------------
 
 
@@ -147,6 +180,35 @@ def test_an_unknown_number_of_rounds() -> None:
     seen, count = run(text, UNKNOWN)
     assert [item.spread for item in seen] == [True]
     assert reason(count).startswith("not given")
+
+
+def test_a_list_that_is_changed_in_an_unknown_way_while_it_is_gone_through() -> None:
+    text = """
+        def run(c, xs):
+            count = 0
+            for x in xs:
+                xs.insert(c, 7) if count < 1 else None
+                count += 1
+            return count
+        """
+    assert run(text, 0, [1, 2]) == 3
+    assert isinstance(run(text, UNKNOWN, [1, 2]), Unknown)
+
+
+def test_a_dict_that_may_have_grown_while_it_is_gone_through() -> None:
+    text = """
+        def run(c, d):
+            seen = 0
+            for key in d:
+                for _ in c:
+                    d.setdefault("z", 1)
+                seen += 1
+            return seen
+        """
+    assert run(text, [], {"a": 1}) == 1
+    assert run(text, UNKNOWN, {"a": 1}) == 1  # where it grew, Python raises
+    with pytest.raises(Raised, match="RuntimeError"):
+        run(text, [1], {"a": 1, "b": 2})
 
 
 # -- exceptions ------------------------------------------------------------------------

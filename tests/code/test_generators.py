@@ -84,9 +84,9 @@ def test_an_object_that_is_its_own_iterator() -> None:
                 return self.n
         def run():
             down = Down(3)
-            return next(down), [x for x in down], down.n, list(Down(2))
+            return next(down), [x for x in down], down.n, list(Down(2)), next(Down(0), 5)
         """
-    assert run(text) == (2, [1, 0], 0, [1, 0])
+    assert run(text) == (2, [1, 0], 0, [1, 0], 5)
 
 
 # -- where control is not decided ------------------------------------------------------
@@ -204,6 +204,21 @@ def test_such_a_context_left_on_two_paths() -> None:
     assert {one[0], two[0]} == {1, 2}
     for _, seen in (one, two):
         assert "out" in seen or any(isinstance(item, Unknown) for item in seen)
+
+
+def test_doubts_inside_such_a_context_reach_its_handlers() -> None:
+    text = f"""{SCOPE}
+    def run(config):
+        seen = []
+        with scope(seen, True):
+            seen.append(config["k"])
+        return seen
+    """
+    assert run(text, {"k": 5}) == ["in", 5, "out"]
+    assert run(text, {}) == ["in", "out"]
+    [first, *rest] = run(text, UNKNOWN)
+    assert first == "in" or isinstance(first, Unknown)
+    assert rest == [] or isinstance(rest[0], (Unknown, str))
 
 
 # -- functions whose results are kept --------------------------------------------------

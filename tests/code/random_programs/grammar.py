@@ -14,9 +14,9 @@ def _listed(templates: str) -> tuple[str, ...]:
     return tuple(each.strip() for line in lines for each in line if each.strip())
 
 
-VARIABLES = ("int", "bool", "str", "list", "dict", "opt", "obj")
+VARIABLES = ("int", "bool", "str", "list", "dict", "opt", "obj", "conf")
 """The kinds that variables have: ``opt`` may be None, ``list`` holds integers, ``dict`` has texts
-for keys and integers for values, ``obj`` is a ``Base`` or below it."""
+for keys and integers for values, ``obj`` is a ``Base`` or below it, ``conf`` a ``Config``."""
 
 LITERALS: dict[str, tuple[str, ...]] = {
     "int": ("$digit",),
@@ -26,6 +26,7 @@ LITERALS: dict[str, tuple[str, ...]] = {
     "dict": ("{}", "{'a': 1}", "{'one': 2, 'bc': 3}"),
     "opt": ("None", "1"),
     "obj": ("Base(1)", "Derived(2, [1])", "Blend(0)"),
+    "conf": ("Config()", "Config(size=2)", "Box(size=1)"),
     "tuple": ("()", "(1, 2)", "(3,)"),
     "set": ("{1, 2}", "set()", "{5}"),
     "items": ("range(2)",),
@@ -60,6 +61,14 @@ EXPRESSIONS: dict[str, tuple[str, ...]] = {
         Pair(1, $int)[1]  Kind.LEFT.value  Kind(1).value  sizes.get($str, 0)  len(NAMES)
         Blend($int)($int)  (Blend($int) + $int)  [$int for _ in range(2)][1]
         list(enumerate($list, $int))[0][0]
+        $conf.size  $conf['size']  $conf.get('alias', $int)  getattr($conf, $key, $int)
+        len($conf.to_dict())  copy.copy($conf).size  Level.HIGH + $int  int(Level.of($int))
+        Level.of($int).other.value  Frozen.of($list).first  dataclasses.replace(Point($int), y=$int).norm
+        sum(drip($list, $list))  next(drip($list, $var_list), $int)  sum(both($list, $var_list))
+        sum(Down($number))  next(Down($int), $int)  kept($int)[0]  len(kept($int))  counter($int)(2)
+        functools.partial(max, $int)($int)  (lambda *p, **k: len(p) - len(k))(*$list, **$dict)
+        min([1, *$list], key=lambda q: (q % 3, -q))  len(f'{$var_int:>{$number}}')
+        sum(first for first, *_ in [$list or [1], [2, 3]])  [*range($number), $int][-1]
         """
     ),
     "bool": _listed(
@@ -75,7 +84,9 @@ EXPRESSIONS: dict[str, tuple[str, ...]] = {
         Kind($int % 2 + 1) is Kind.LEFT  Kind(2) == Kind.LEFT  $str == Mode.FAST
         Mode('fast') in (Mode.SLOW, $str)  $str.startswith($str)  $str.isdigit()  $int in $obj.items
         $int in Derived(1, $list)  Point($int) == Point($int)  Pair($int) == ($int, 4)  $str < $str
-        $obj in [$obj]
+        $obj in [$obj]  bool($conf)  not $conf  Level.of($int) is Level.HIGH  Level.LOW < Level.of($int)
+        Frozen.of($list) == Frozen.of($list)  $conf is $conf  $int < $int <= $int != $int
+        'size' in vars($conf)
         """
     ),
     "str": _listed(
@@ -87,7 +98,10 @@ EXPRESSIONS: dict[str, tuple[str, ...]] = {
         $str[:1]  $str[1:]  $str[::-1]  $str[-2:]  ($str or 'z')[0]  $str.partition('n')[2]
         $obj.describe()  type($obj).__name__  NAMES[0]  NAMES[$int % 3]  helpers.NAMES[-1]
         Mode.FAST.value  Kind.RIGHT.name  Mode('slow').name  str(Kind.LEFT)  next(iter($dict), $str)
-        ($str if $bool else $str)
+        ($str if $bool else $str)  f'{$var_int:+05d}'  f'{$var_int!r:>4}'  f'{$var_str:^{$number}}|'
+        f'{$var_int / 2:.2f}'  f'{$var_str=}'  f'{$var_conf:x}'  f'{$var_conf}'  '{k:03d}'.format(k=$int)
+        '%(k)s' % {'k': $int}  '%5.1f|%x' % ($int, abs($int))  $conf.kind  Box.kind  Level.of($int).name
+        str(Level.LOW)  type($conf).__name__
         """
     ),
     "list": _listed(
@@ -101,7 +115,11 @@ EXPRESSIONS: dict[str, tuple[str, ...]] = {
         list(map(lambda q: q * 2, $list))  list(filter(None, $list))  list(filter(lambda q: q > 1, $list))
         [p for row in [$list, $list] for p in row]  list(itertools.chain($list, $items))
         list(itertools.islice($list, $number, None))  ($list if $bool else $list)  ($list or $list)
-        [len(k) for k in $dict]  list(numbers($number))
+        [len(k) for k in $dict]  list(numbers($number))  list(drip($list, $var_list))
+        [*both($list, $var_list)]  list(Down($number))  list(Frozen.of($list).ids)  kept($int)
+        [f(1) for f in [lambda q, i=i: q + i for i in $list]]  [f() for f in [lambda: i for i in $list]]
+        (lambda *p: list(p))(*$list)  $list[$number::2]  $list[::-2]  [*$list[1:], *$tuple]
+        [x for x in numbers($number) if x] or $list  [step(q) for step in [counter($int)] for q in $list]
         """
     ),
     "dict": _listed(
@@ -109,6 +127,8 @@ EXPRESSIONS: dict[str, tuple[str, ...]] = {
         {$str: $int}  {**$dict, $str: $int}  {str(q): q for q in $list}  dict($dict, z=$int)
         dict(zip($str, $list))  dict($dict)  ($dict | $dict)  {k: v for k, v in $dict.items() if v > $int}
         dict.fromkeys($str, $int)  ($dict if $bool else $dict)  copy.deepcopy($dict)
+        Config(size=$int).to_dict()  Config(**$dict).to_dict()  Frozen.of($list).table
+        {**$dict, **{'a': $int}}  dict(sorted($dict.items()))  {k: v for k, v in zip('abc', $list)}
         """
     ),
     "opt": _listed(
@@ -126,6 +146,12 @@ EXPRESSIONS: dict[str, tuple[str, ...]] = {
         copy.copy($obj)  copy.deepcopy($obj)
         """
     ),
+    "conf": _listed(
+        """
+        Config(size=$int)  Config(**$dict)  Box(size=$int)  Box(a=$int)  ($conf if $bool else $conf)
+        copy.copy($conf)  copy.deepcopy($conf)  ($conf or $conf)
+        """
+    ),
     "tuple": _listed(
         """
         ($int, $int)  ($int,)  tuple($list)  (*$list, $int)  ($tuple + $tuple)  $tuple[1:]
@@ -134,13 +160,15 @@ EXPRESSIONS: dict[str, tuple[str, ...]] = {
     ),
     "set": _listed(
         """
-        {$int, $int}  set($list)  ($set | $set)  ($set & $set)  ($set - {$int})  {q % 2 for q in $list}
+        {$int, $int}  {*$list, *$tuple}  {*$list}  set($list)
+        ($set | $set)  ($set & $set)  ($set - {$int})  {q % 2 for q in $list}
         """
     ),
     "items": _listed(
         """
         range(3)  range($int % 4)  range($int, $int % 5)  reversed($list)  $list  $list  $tuple
         itertools.islice($list, $number)  $dict.values()  numbers($number)  map(abs, $list)  iter($list)
+        drip($list, $var_list)  both($list, $var_list)  Down($number)  (q for q in $list if q)
         """
     ),
 }
@@ -164,6 +192,10 @@ SIMPLE = _listed(
     setattr($obj, 'size', $int)  del $obj.extra  $obj.__class__.shared = $int  Derived.shared += 1
     count($int)  collect($int)  wrapped($int)  NAMES.append($str)  sizes[$str] = $int  reset()
     assert $bool or $bool or $bool, 'no'
+    $to_conf = $conf  $to_conf = $conf  $var_conf += $int  $conf.alias = $int  $conf['size'] = $int
+    $conf.size -= 1  setattr($conf, $key, $int)  del $conf.size  del $var_list[::2]
+    $var_list[$number:] = $items  $to_int = $to_int = $int  kept($int).append($int)
+    $to_int, ($to_int, *$to_list) = $int, $list or [1]
     """
 )
 """Statements of one line."""

@@ -139,7 +139,7 @@ class Maker:
         if self.chance(50) or indent >= _DEEPEST:
             self.put(indent, self.filled(self.pick(*SIMPLE), 2))
             return
-        match self.choices.below(13):
+        match self.choices.below(15):
             case 0 | 1 | 2:
                 self.condition(indent, in_loop=in_loop)
             case 3 | 4:
@@ -156,6 +156,10 @@ class Maker:
                 self.match(indent, in_loop=in_loop)
             case 10:
                 self.delete(indent)
+            case 11:
+                self.generator_function(indent)
+            case 12:
+                self.decorated_function(indent)
             case _:
                 self.put(indent, f"if {self.expression('bool', 1)}:")
                 self.put(indent + 1, self.way_out(in_loop=in_loop))
@@ -267,10 +271,71 @@ class Maker:
             call = f"{name}({self.expression('int', 1)})"
             self.put(indent, f"{self.target('int')} = {f'sum({call})' if yields else call}")
 
+    def generator_function(self, indent: int) -> None:
+        """A generator that changes what others see, used up by several users."""
+        name, parameter, item = self.new_name("g"), self.new_name("p"), self.new_name("q")
+        outer = dict(self.kinds)
+        self.put(indent, f"def {name}({parameter}):")
+        outside = self.variable("int")
+        if indent == 1 and outside is not None and outside not in PARAMETERS:
+            self.put(indent + 1, f"nonlocal {outside}")
+            self.put(indent + 1, f"{outside} += 1")
+        self.kinds.update({parameter: "list", item: "int"})
+        self.put(indent + 1, f"for {item} in {parameter}:")
+        if self.chance(50):
+            self.put(indent + 2, f"if {self.expression('bool', 1)}:")
+            self.put(indent + 3, self.pick("continue", "break", "return", f"yield {item}"))
+        guarded = self.chance(30) and not self.in_order  # what is changed then is not known
+        if guarded:
+            self.put(indent + 2, self.pick("try:", f"with Guard({self.variable('list')}, True):"))
+        self.put(indent + 2 + guarded, f"yield {self.expression('int', 1)}")
+        if guarded and "try" in self.lines[-2]:
+            self.put(indent + 2, "except KeyError:")
+            self.put(indent + 3, f"yield {item}")
+        self.put(indent + 2, f"{self.variable('list')}.append({item})")
+        if self.chance(30):
+            self.put(indent + 1, f"yield from {self.expression('items', 1)}")
+        self.kinds = outer
+        given = f"{name}({self.expression('list', 1)})"
+        match self.choices.below(4):
+            case 0:
+                self.put(indent, f"for {item} in {given}:")
+                self.block(indent + 1, 2, in_loop=True)
+            case 1:
+                made = self.new_name("g")
+                self.put(indent, f"{made} = {given}")
+                self.put(indent, f"{self.target('int')} = next({made}, {self.expression('int', 1)})")
+                self.put(indent, f"{self.target('list')} = {self.pick(f'list({made})', f'[*{made}]')}")
+            case 2:
+                self.put(indent, f"{self.target('list')} = [q for q in {given} if q]")
+            case _:
+                self.put(indent, f"{self.target('int')} = next({given}, 0)")
+
+    def decorated_function(self, indent: int) -> None:
+        """A closure around another, with state of its own."""
+        mark, name, state = self.new_name("d"), self.new_name("f"), self.new_name("s")
+        self.put(indent, f"def {mark}(function, {state}=0):")
+        self.put(indent + 1, "@functools.wraps(function)")
+        self.put(indent + 1, "def inner(*args, **kwargs):")
+        self.put(indent + 2, f"nonlocal {state}")
+        self.put(indent + 2, f"{state} += 1")
+        self.put(indent + 2, f"return function(*args, **kwargs) + {state}")
+        self.put(indent + 1, "return inner")
+        self.put(indent, f"@{mark}")
+        self.put(indent, f"def {name}(p, *rest, q={self.expression('int', 1)}, **more):")
+        self.put(indent + 1, f"return p + len(rest) * q + {self.expression('int', 1)} + len(more)")
+        calls = ("{0}({1})", "{0}({1}, {1}, q=2)", "{0}(*[1, {1}], **{{'z': 3}})", "{0}(p={1})")
+        for _ in range(2):
+            call = self.pick(*calls).format(name, self.expression("int", 1))
+            self.put(indent, f"{self.target('int')} = {call}")
+
     def context(self, indent: int, *, in_loop: bool) -> None:
-        """``with``: of the program's own class, or ``suppress``."""
+        """``with``: of the program's own class or generator, or ``suppress``."""
         context = self.pick(
             f"Guard({self.variable('list')}, {self.expression('bool', 1)})",
+            f"counted({self.expression('int', 1)})",
+            f"changed({self.expression('conf', 1)}, {self.expression('int', 1)})",
+            f"changed({self.variable('conf') or 'Config()'}, 3), Guard({self.variable('list')}, False)",
             f"contextlib.suppress({self.pick('ValueError', 'KeyError, IndexError', 'Exception')})",
         )
         self.put(indent, f"with {context}:")
@@ -278,14 +343,22 @@ class Maker:
 
     def match(self, indent: int, *, in_loop: bool) -> None:
         """``match`` over a number, a text, a list or an object."""
-        kind = self.pick("int", "opt", "str", "list", "obj")
+        kind = self.pick("int", "opt", "str", "list", "obj", "conf")
         self.put(indent, f"match {self.expression(kind, 1)}:")
         name = self.new_name("m")
         cases = {
             "int": ("0 | 1 | 4", "-1", f"{name} if {self.expression('bool', 1)}"),
             "opt": ("None", "1 | 2", f"{name} if {self.expression('bool', 1)}"),
             "str": ("'a' | 'one'", "Mode.FAST", "''"),
-            "list": ("[]", f"[{name}]", f"[{name}, *_]", "[1, _]", "[_, *_] if $bool"),
+            "list": (
+                "[]",
+                f"[{name}]",
+                f"[{name}, *_]",
+                "[1, _]",
+                "[_, *_] if $bool",
+                f"[1 | 2 as {name}, *_]",
+            ),
+            "conf": ("Box(size=1)", f"Config(size={name}) if {name} > 2", "Box()"),
             "obj": ("Blend()", "Derived()", "Base()"),
         }
         for case in cases[kind]:

@@ -10,12 +10,13 @@ from __future__ import annotations
 SHAPES = """
 from __future__ import annotations
 
+import contextlib
 import enum
 import functools
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-__all__ = ["Kind", "Mode", "Point", "Pair", "Guard"]
+__all__ = ["Kind", "Mode", "Level", "Point", "Pair", "Guard", "Config", "Box", "Down", "Frozen"]
 
 
 class Kind(enum.Enum):
@@ -26,6 +27,19 @@ class Kind(enum.Enum):
 class Mode(str, enum.Enum):
     FAST = "fast"
     SLOW = "slow"
+
+
+class Level(enum.IntEnum):
+    LOW = enum.auto()
+    HIGH = enum.auto()
+
+    @property
+    def other(self):
+        return Level.LOW if self is Level.HIGH else Level.HIGH
+
+    @classmethod
+    def of(cls, number):
+        return cls.HIGH if number > 2 else cls.LOW
 
 
 class Base:
@@ -139,6 +153,20 @@ class Spot(Point):
         pass
 
 
+@dataclass(frozen=True)
+class Frozen:
+    ids: tuple = (1,)
+    table: dict = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, items):
+        return cls(tuple(items), {str(item): item for item in items})
+
+    @property
+    def first(self):
+        return self.ids[0] if self.ids else 0
+
+
 class Pair(NamedTuple):
     left: int
     right: int = 4
@@ -155,10 +183,86 @@ class Guard:
 
     def __exit__(self, kind, error, trace):
         self.seen.append(-2)
-        return self.swallow and kind is not None
+        return self.swallow and kind is not None and issubclass(kind, Exception)
+
+
+class Config:
+    kind = "plain"
+
+    def __init__(self, **given):
+        self.size = given.pop("size", 4)
+        for name, value in given.items():
+            setattr(self, name, value)
+
+    def __setattr__(self, name, value):
+        super().__setattr__("size" if name == "alias" else name, value)
+
+    def __getitem__(self, name):
+        return getattr(self, name)
+
+    def __setitem__(self, name, value):
+        setattr(self, name, value)
+
+    def __iadd__(self, other):
+        self.size += other
+        return self
+
+    def __bool__(self):
+        return self.size != 0
+
+    def __format__(self, spec):
+        return f"{self.kind}:{self.size}:{spec}"
+
+    def to_dict(self):
+        return {name: value for name, value in self.__dict__.items() if not name.startswith("_")}
+
+    def get(self, name, default=None):
+        return getattr(self, name, default)
+
+
+def register(kind):
+    def mark(cls):
+        cls.kind = kind
+        return cls
+
+    return mark
+
+
+@register("box")
+class Box(Config):
+    def __delattr__(self, name):
+        setattr(self, name, 0)
+
+    def __copy__(self):
+        return type(self)(size=self.size + 1)
+
+
+class Down:
+    def __init__(self, start):
+        self.left = start
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        if self.left <= 0:
+            raise StopIteration
+        self.left -= 1
+        return self.left
+
+
+@contextlib.contextmanager
+def changed(owner, value):
+    before = owner.size
+    owner.size = value
+    try:
+        yield value
+    finally:
+        owner.size = before
 """
 
 TOOLS = """
+import contextlib
 import functools
 
 LIMIT = 3
@@ -227,11 +331,49 @@ def wrapped(value):
 def numbers(stop):
     for number in range(stop):
         yield number * number
+
+
+def drip(items, seen):
+    for item in items:
+        seen.append(item)
+        if item == 4:
+            return
+        yield item * 2
+
+
+def both(items, seen):
+    yield from drip(items, seen)
+    yield len(seen)
+
+
+@functools.lru_cache(maxsize=2)
+def kept(value):
+    count()
+    return [value]
+
+
+@contextlib.contextmanager
+def counted(step):
+    try:
+        yield count(step)
+    except KeyError:
+        count(2)
+    count()
+
+
+def counter(start):
+    def step(by=1):
+        nonlocal start
+        start += by
+        return start
+
+    return step
 """
 
 PACKAGE = """
 from .shapes import *
 from .shapes import Base, Derived, Mixed as Blend
+from .shapes import changed
 from .tools import Odd, NAMES
 """
 
@@ -240,11 +382,13 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import dataclasses
 import functools
 import itertools
 
 import made.tools as helpers
-from made import Base, Blend, Derived, Guard, Kind, Mode, NAMES, Odd, Pair, Point
+from made import Base, Blend, Box, Config, Derived, Down, Frozen, Guard, Kind, Level, Mode, NAMES, Odd
+from made import Pair, Point, changed
 from made.shapes import Spot
 from .tools import *
 from .tools import SIZES as sizes, collect, reset
@@ -254,8 +398,11 @@ FILES = {"made/__init__.py": PACKAGE, "made/shapes.py": SHAPES, "made/tools.py":
 """The files beside the program, by path."""
 PROGRAM = "made/program.py"
 """Where the program stands."""
-_CLASSES = "Base Blend Mixed Derived Guard Kind Mode Odd Pair Point Spot Loud Counted"
-_FUNCTIONS = "reset count optional named collect risky depth wrapped plus_one numbers wrapper"
-_METHODS = "make add describe twice __enter__ __exit__ __eq__ __add__ __call__ __len__ __iter__"
+_CLASSES = """Base Blend Mixed Derived Guard Kind Mode Level Odd Pair Point Spot Loud Counted Config Box Down
+Frozen"""
+_FUNCTIONS = """reset count optional named collect risky depth wrapped plus_one numbers wrapper drip both kept
+counted counter step changed"""
+_METHODS = """make add describe twice of to_dict get __enter__ __exit__ __eq__ __add__ __call__ __len__
+__iter__ __iadd__ __format__ __copy__"""
 FOLLOWED = frozenset(f"{_CLASSES} {_FUNCTIONS} {_METHODS}".split())
 """What the interpreter is to enter, although it stands in another file than the caller."""

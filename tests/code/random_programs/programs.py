@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import itertools
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -24,6 +25,8 @@ from tests.code.random_programs.modules import FILES, HEAD, PROGRAM
 Arguments = dict[str, Any]
 MOST_LINES = 20_000
 """After so many lines Python gives up on a program."""
+MOST_SECONDS = 2
+"""Of a processor's time; what takes longer is given up."""
 MOST_ELEMENTS = 4_000
 """So it does when a variable holds a text or container of more, or a number of more bits."""
 
@@ -32,6 +35,8 @@ def program(choices: Choices, *, in_order: bool) -> str:
     """The text of a module with a function ``run``, which returns all that it knows."""
     maker = Maker(choices, in_order=in_order)
     maker.put(1, "reset()")
+    maker.put(1, "conf = Config(size=b)")
+    maker.kinds["conf"] = "conf"
     maker.block(1, 8)
     known = ", ".join(sorted(maker.kinds))
     maker.put(1, f"return [{known}, helpers.total, Base.shared, Derived.shared, Blend.made, sizes, NAMES]")
@@ -94,7 +99,7 @@ def run_by_python(text: str, given: Arguments) -> Any:
 
     Raises LeftOpen where there is no answer to compare with.
     """
-    with _imported({**FILES, PROGRAM: text}) as modules, _at_most(MOST_LINES):
+    with _imported({**FILES, PROGRAM: text}) as modules, _at_most(MOST_LINES, modules):
         try:
             return modules[PROGRAM].run(**copy.deepcopy(given))
         except RuntimeError as error:
@@ -143,19 +148,32 @@ def _is_large(value: object) -> bool:
 
 
 @contextlib.contextmanager
-def _at_most(lines: int) -> Iterator[None]:
+def _at_most(lines: int, modules: dict[str, ModuleType]) -> Iterator[None]:
     """Raises LeftOpen in the running program after so many of its lines, or when a variable gets
     very large."""
     count = itertools.count()
+    own = {id(vars(module)) for module in modules.values()}
 
     def watch(frame: FrameType, event: str, argument: object) -> Any:
+        if id(frame.f_globals) not in own:
+            return None  # a generator of an earlier program, which Python throws away only now
         if next(count) > lines or any(map(_is_large, frame.f_locals.values())):
             raise LeftOpen
         return watch
 
-    before = sys.gettrace()
+    def give_up(number: int, frame: FrameType | None) -> None:
+        raise LeftOpen
+
+    before, handler = sys.gettrace(), signal.signal(signal.SIGVTALRM, give_up)
     sys.settrace(watch)
+    # Where what ``watch`` raised is lost (in a generator that is thrown away, for one), Python
+    # does not call it again.
+    signal.setitimer(signal.ITIMER_VIRTUAL, MOST_SECONDS, MOST_SECONDS)
     try:
         yield
+        if next(count) > lines:
+            raise LeftOpen
     finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, handler)
         sys.settrace(before)
