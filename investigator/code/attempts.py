@@ -1,8 +1,8 @@
-"""``raise``, ``assert``, ``try`` and ``with``.
+"""``try``, and whatever else may catch what is raised inside it.
 
-What may have been raised in a ``try`` is followed into its handlers: an exception that is
-surely raised, one that a path under an undecided condition raises, and whatever an operation
-on something unknown may have raised.
+What may have been raised is followed into the handlers: an exception that is surely raised, one
+that a path under an undecided condition raises, and whatever an operation on something unknown
+may have raised.
 """
 
 from __future__ import annotations
@@ -25,13 +25,11 @@ from investigator.code.branching import (
     fork,
     gather,
     merged,
-    settle,
     spanning,
 )
-from investigator.code.exceptions import is_exception_name, is_subclass_of_builtin, message_of
+from investigator.code.exceptions import is_exception_name, is_subclass_of_builtin
 from investigator.code.frames import Frame
 from investigator.code.heap import Contents, Level, blurred
-from investigator.code.literals import render
 from investigator.code.syntax import field as child
 from investigator.code.syntax import first, named, text
 from investigator.code.values import (
@@ -40,76 +38,15 @@ from investigator.code.values import (
     Doubted,
     ExceptionValue,
     External,
-    FunctionValue,
-    Instance,
     Raised,
-    Stream,
     Unknown,
     Value,
     find_unknown,
-    is_unknown,
 )
 from investigator.code.variables import delete_variable
 
 if TYPE_CHECKING:
     from investigator.code.interpreter import Interpreter
-
-
-# -- raise and assert ------------------------------------------------------------------
-
-
-def run_raise(interp: Interpreter, frame: Frame, node: Node) -> Signal:
-    """``raise``, ``raise X``, ``raise X(...) from Y``."""
-    given = named(node)
-    if not given:
-        if interp.handling:
-            raise interp.handling[-1]
-        raise interp.fail("RuntimeError", "No active exception to reraise", frame, node)
-    stack = (*interp.stack, frame.module.place(node))
-    value = interp.evaluate(frame, given[0])
-    raise Raised(_to_raise(interp, frame, given[0], value), stack)
-
-
-def _to_raise(interp: Interpreter, frame: Frame, node: Node, value: Value) -> ExceptionValue:
-    """The exception that ``raise value`` raises; named after its text where it is not known."""
-    if isinstance(value, Builtin) and is_exception_name(value.name):
-        return ExceptionValue(value.name, "")
-    if isinstance(value, ClassValue) and classes.is_exception(interp, value):
-        return ExceptionValue(value.name, "", value)
-    if isinstance(value, ExceptionValue):
-        return ExceptionValue(value.name, _message(interp, frame, node, value), value.cls, value.args)
-    if isinstance(value, (int, float, str, list, tuple, dict, type(None))):
-        message = "exceptions must derive from BaseException"
-        return ExceptionValue("TypeError", message, None, (message,))
-    called = child(node, "function") if node.type == "call" else node
-    unknown = (Unknown("what an exception of unknown class says"),)
-    return ExceptionValue(text(called).rpartition(".")[2], _message(interp, frame, node, None), None, unknown)
-
-
-def _message(interp: Interpreter, frame: Frame, node: Node, error: ExceptionValue | None) -> str:
-    """What a person reads: the message as far as it is known."""
-    if error is not None and (error.message or find_unknown(error.args) is None):
-        return error.message or message_of(error.args)
-    arguments = named(child(node, "arguments")) if node.type == "call" else []
-    return render(interp, frame, arguments[0]) if arguments else ""
-
-
-def run_assert(interp: Interpreter, frame: Frame, node: Node) -> Signal:
-    """``assert condition, message``; an undecided one is taken to hold."""
-    parts = named(node)
-    value = interp.evaluate(frame, first(node))
-    truth = interp.truth(value)
-
-    def fails() -> Signal:
-        if len(parts) == 1:
-            raise interp.fail("AssertionError", text(parts[0]), frame, node, ())
-        said = interp.evaluate(frame, parts[1])
-        message = said if isinstance(said, str) else render(interp, frame, parts[1])
-        raise interp.fail("AssertionError", message, frame, node, (said,))
-
-    if truth is None:
-        return fork(interp, frame, node, [fails, lambda: None], interp.why(value, frame, node))
-    return None if truth else fails()
 
 
 # -- try -------------------------------------------------------------------------------
@@ -301,12 +238,12 @@ def handler_of(interp: Interpreter, frame: Frame, clause: Node) -> Handler:
     caught = [part for part in parts if part.type != "block"]
     pattern = caught[0] if caught else None
     wanted = first(pattern) if pattern is not None and pattern.type == "as_pattern" else pattern
-    name = _alias(pattern) if pattern is not None else None
+    name = alias_of(pattern) if pattern is not None else None
 
     def catches(error: Raised) -> bool | None:
         if wanted is None:
             return True
-        return _catches(interp, interp.evaluate(frame, wanted), error)
+        return is_caught_by(interp, interp.evaluate(frame, wanted), error)
 
     def run(error: Raised) -> Signal:
         if body is None:
@@ -323,16 +260,16 @@ def handler_of(interp: Interpreter, frame: Frame, clause: Node) -> Handler:
     return Handler(catches, run)
 
 
-def _alias(pattern: Node) -> Node | None:
+def alias_of(pattern: Node) -> Node | None:
     if pattern.type != "as_pattern":
         return None
     target = pattern.child_by_field_name("alias")
     return first(target) if target is not None and target.type == "as_pattern_target" else target
 
 
-def _catches(interp: Interpreter, wanted: Value, error: Raised) -> bool | None:
+def is_caught_by(interp: Interpreter, wanted: Value, error: Raised) -> bool | None:
     if isinstance(wanted, tuple):
-        answers = [_catches(interp, kind, error) for kind in wanted]
+        answers = [is_caught_by(interp, kind, error) for kind in wanted]
         return True if True in answers else None if None in answers else False
     if wanted == Builtin("BaseException") or (wanted == Builtin("Exception") and isinstance(error, Doubted)):
         return True
@@ -354,216 +291,3 @@ def _catches(interp: Interpreter, wanted: Value, error: Raised) -> bool | None:
             True if wanted.dotted.rpartition(".")[2] == name else False if is_exception_name(name) else None
         )
     return None
-
-
-# -- with ------------------------------------------------------------------------------
-
-
-def run_with(interp: Interpreter, frame: Frame, node: Node) -> Signal:
-    """``with a as b, c: ...``. Contexts from outside the tree are taken to let exceptions pass,
-    ``contextlib.suppress`` excepted."""
-    return _within(interp, frame, node, contexts_of(node))
-
-
-def contexts_of(node: Node) -> list[Node]:
-    """The items of a ``with`` statement."""
-    return [item for clause in named(node) if clause.type == "with_clause" for item in named(clause)]
-
-
-def _within(interp: Interpreter, frame: Frame, node: Node, items: list[Node]) -> Signal:
-    if not items:
-        return interp.run_block(frame, child(node, "body"))
-    rest = partial(_within, interp, frame, node, items[1:])
-    context, target = _context(interp, frame, items[0])
-    if isinstance(context, Stream) and context.around is not None:
-
-        def inside(entered: Value) -> Signal:
-            if target is not None:
-                assign(interp, frame, target, entered)
-            return rest()
-
-        signal: Signal = context.around(frame, node, inside)
-        return signal
-    entered, handlers, leaving = _enter(interp, frame, items[0], context)
-    if target is not None:
-        assign(interp, frame, target, entered)
-    return attempt(interp, frame, node, rest, handlers, None, None, leaving) if handlers else rest()
-
-
-def _context(interp: Interpreter, frame: Frame, item: Node) -> tuple[Value, Node | None]:
-    """The context of an item of a ``with``, and the target that what it gives is bound to."""
-    inner = child(item, "value")
-    target = _alias(inner)
-    expression = first(inner) if target is not None else inner
-    suppressed = _suppressed(interp, frame, expression)
-    return (interp.evaluate(frame, expression) if suppressed is None else suppressed), target
-
-
-def passes_by(interp: Interpreter, frame: Frame, item: Node) -> bool:
-    """Enter a context that does nothing that is followed; False where it does something."""
-    context, target = _context(interp, frame, item)
-    if isinstance(context, (Stream, Instance, _Suppressed)):
-        return False
-    if target is not None:
-        assign(interp, frame, target, _enter(interp, frame, item, context)[0])
-    return True
-
-
-@dataclass(frozen=True)
-class _Suppressed:
-    """``contextlib.suppress(...)``, and the exceptions it names."""
-
-    kinds: tuple[Value, ...]
-
-
-def _suppressed(interp: Interpreter, frame: Frame, expression: Node) -> _Suppressed | None:
-    """``contextlib.suppress(...)``; None for any other context."""
-    if expression.type != "call":
-        return None
-    callee = child(expression, "function")
-    if text(callee).rpartition(".")[2] != "suppress":
-        return None
-    if interp.evaluate(frame, callee) != External("contextlib.suppress"):
-        return None
-    parts = named(child(expression, "arguments"))
-    return _Suppressed(tuple(interp.evaluate(frame, part) for part in parts))
-
-
-def _class_of(error: ExceptionValue, unknown: Unknown) -> Value:
-    """``type(error)``; known not to be None where it is not known."""
-    if error.cls is not None or is_exception_name(error.name):
-        return error.cls or Builtin(error.name)
-    return Unknown(unknown.reason, unknown.place, truth=True)
-
-
-def _enter(
-    interp: Interpreter, frame: Frame, node: Node, context: Value
-) -> tuple[Value, list[Handler], Callable[[], Signal] | None]:
-    """What ``__enter__`` gives, and what ``__exit__`` does with an exception and without one."""
-    unknown = Unknown("a context", frame.module.place(node))
-    if isinstance(context, _Suppressed):
-        kinds = context.kinds
-        return None, [Handler(lambda error: _catches(interp, kinds, error), lambda error: None)], None
-    if not isinstance(context, Instance) or context.cls is None:
-        return (context if is_unknown(context) else unknown), [], None
-    enter = classes.class_attribute(interp, context.cls, "__enter__")
-    leave = classes.class_attribute(interp, context.cls, "__exit__")
-    entered = context
-    if isinstance(enter, FunctionValue):
-        entered = interp.call(frame, node, enter, (context,), {})
-    if not isinstance(leave, FunctionValue):
-        return entered, [], None
-    function = leave
-
-    def after_raise(error: Raised) -> Signal:
-        kind = unknown if isinstance(error, Doubted) else _class_of(error.error, unknown)
-        answer = interp.call(frame, node, function, (context, kind, error.error, unknown), {})
-        truth = interp.truth(answer)
-
-        def again() -> Signal:
-            raise error
-
-        if truth is None:
-            return fork(interp, frame, node, [again, lambda: None], interp.why(answer, frame, node))
-        return None if truth else again()
-
-    def leaving() -> Signal:
-        interp.call(frame, node, function, (context, None, None, None), {})
-        return None
-
-    return entered, [Handler(lambda error: True, after_raise)], leaving
-
-
-# -- contexts made of generators -------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class _Left:
-    """How the block of a ``with`` ended."""
-
-    signal: Signal
-
-
-def around(
-    interp: Interpreter,
-    generator: Frame,
-    body: Node,
-    frame: Frame,
-    node: Node,
-    inside: Callable[[Value], Signal],
-) -> Signal:
-    """``contextlib.contextmanager``: run the generator's body, and the block of the ``with``
-    where it yields. What the block raises is raised there; when it is left in any other way, the
-    generator goes on to its end first."""
-    ways: list[Value] = interp.journal.born([])
-    every = [_Left(None)]
-    """All ways in which the block was left on some path; the first where the generator catches what
-    it raises."""
-
-    def run_inside(entered: Value) -> None:
-        if ways and isinstance(ways[0], _Left):
-            raise interp.fail("RuntimeError", "generator didn't stop", frame, node)
-        interp.journal.touch(ways)
-        ways[:] = every[:1]
-        _note_how_it_ends(interp, frame, node, partial(inside, entered), ways, every)
-
-    generator.on_yield = run_inside
-    settle(interp, generator, body, lambda: interp.run_block(generator, body), _at_end, ends=True)
-    if not ways:
-        raise interp.fail("RuntimeError", "generator didn't yield", frame, node)
-    way = ways[0]
-    if isinstance(way, _Left):
-        return way.signal
-    because = find_unknown(ways) or Unknown("how a block is left", frame.module.place(node))
-    return fork(interp, frame, node, [partial(_leave, each) for each in every], because)
-
-
-def _leave(way: _Left) -> Signal:
-    return way.signal
-
-
-def _at_end(signal: Signal) -> Signal:
-    return signal if isinstance(signal, Raise) else None
-
-
-def _note_how_it_ends(
-    interp: Interpreter,
-    frame: Frame,
-    node: Node,
-    block: Callable[[], Signal],
-    ways: list[Value],
-    every: list[_Left],
-) -> None:
-    level = interp.journal.open()
-    with spanning(interp) as mark:
-        try:
-            signal = block()
-        except Raised as error:
-            signal = Raise(error)
-    if len(interp.deferred) == mark:
-        interp.journal.close(level)
-        _end(interp, signal, ways, every)
-        return
-    endings = gather(interp, mark, level, signal)
-    interp.journal.undo(level)
-    interp.journal.close(level)
-
-    def go_on(ending: Ending) -> Signal:
-        interp.journal.install(ending.contents)
-        _end(interp, ending.signal, ways, every)
-        return None
-
-    met = [
-        e
-        for ending in merged(interp, endings)
-        for e in explore(interp, partial(go_on, ending), ending.because)
-    ]
-    combine(interp, frame, node, met)
-
-
-def _end(interp: Interpreter, signal: Signal, ways: list[Value], every: list[_Left]) -> None:
-    if isinstance(signal, Raise):
-        raise signal.error
-    interp.journal.touch(ways)
-    ways[:] = [_Left(signal)]
-    every.extend(ways)

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING
 from tree_sitter import Node
 
 from investigator.code.assignment import assign
-from investigator.code.attempts import Handler, around, contexts_of, handler_of, parts_of_try, passes_by
+from investigator.code.attempts import Handler, handler_of, parts_of_try
 from investigator.code.branching import Leave, Raise, Return, Signal, settle, spanning
 from investigator.code.conditions import sides_of
+from investigator.code.contexts import around, contexts_of, passes_by
 from investigator.code.effects import may_have_run
 from investigator.code.frames import Frame
 from investigator.code.heap import Level, blurred, spread

@@ -10,14 +10,16 @@ from tree_sitter import Node
 
 from investigator.code import classes, variables
 from investigator.code.assignment import assign, augment, delete
-from investigator.code.attempts import run_assert, run_raise, run_try, run_with
+from investigator.code.attempts import run_try
 from investigator.code.branching import Leave, Return, Signal, fork
 from investigator.code.conditions import sides_of
+from investigator.code.contexts import run_with
 from investigator.code.frames import Frame
 from investigator.code.functions import decorated, make_function
 from investigator.code.loops import run_for, run_while
 from investigator.code.matching import run_match
 from investigator.code.program import imports
+from investigator.code.raising import run_assert, run_raise
 from investigator.code.syntax import decorators, definition, head, named, text
 from investigator.code.syntax import field as child
 from investigator.code.syntax import statements as statements_of
