@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from tree_sitter import Node
 
+from investigator.code.equality import equal, is_plain
 from investigator.code.frames import Frame
 from investigator.code.heap import spread
 from investigator.code.iteration import iterate
 from investigator.code.syntax import Place
-from investigator.code.values import OneOf, Unknown, Value
+from investigator.code.values import OneOf, Unknown, Value, find_unknown
 
 if TYPE_CHECKING:
     from investigator.code.interpreter import Interpreter
@@ -60,10 +61,40 @@ class Call:
     def over(self, choice: OneOf, compute: Callable[[Value], Value]) -> Value:
         return self.interp.over(self.frame, self.node, choice, compute)
 
-    def with_args(self, *args: Value) -> Call:
-        return Call(self.interp, self.frame, self.node, self.name, args, self.kwargs)
+    def with_args(self, *args: Value) -> Self:
+        return type(self)(self.interp, self.frame, self.node, self.name, args, self.kwargs)
 
 
 Entry = tuple[Callable[[Call], Value], int, int | None, tuple[str, ...] | None]
 """How a builtin is answered: the function, the least and most positional arguments, the keywords
 (None: any)."""
+
+
+class MethodCall(Call):
+    """The arguments of one method call, and where it stands."""
+
+    def between(self, least: int, most: int) -> None:
+        """Raises Raised(TypeError) for another number of positional arguments."""
+        if not least <= len(self.args) <= most or (self.kwargs and self.name not in ("update", "sort")):
+            message = f"{self.name}() takes {least} to {most} arguments, {len(self.args)} given"
+            raise self.interp.fail("TypeError", message, self.frame, self.node)
+
+    def at(self, number: int, default: Value = None) -> Value:
+        """A positional argument."""
+        return self.args[number] if len(self.args) > number else default
+
+    def equal(self, a: Value, b: Value) -> bool | None:
+        if a is b and not isinstance(a, (Unknown, OneOf)):
+            return True
+        return self.interp.truth(equal(self.interp, self.frame, self.node, a, b))
+
+    def on_host(self, receiver: Value) -> Value:
+        """The method of the host's own value, where all arguments are plain."""
+        missing = find_unknown(self.args) or find_unknown(self.kwargs)
+        if missing is not None:
+            return missing
+        if not all(is_plain(argument) for argument in (*self.args, *self.kwargs.values())):
+            return self.unknown(f"{self.name} of something not plain")
+        with self.interp.host_errors(self.frame, self.node):
+            result = getattr(receiver, self.name)(*self.args, **self.kwargs)
+        return self.interp.journal.born(result) if isinstance(result, list) else result

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from tree_sitter import Node
 
 from investigator.code import classes
-from investigator.code.builtin_methods import MAX_TEXT
 from investigator.code.equality import is_plain
 from investigator.code.frames import Frame
 from investigator.code.heap import roots, spread
@@ -17,6 +16,7 @@ from investigator.code.keys import make_set, merge, set_entry
 from investigator.code.shown import shown_text
 from investigator.code.syntax import field as child
 from investigator.code.syntax import head, is_starred, named, plain_text, string_prefix, string_value, text
+from investigator.code.text_methods import MAX_TEXT
 from investigator.code.values import (
     BudgetSpent,
     FunctionValue,
