@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from tree_sitter import Node
 
-from investigator.code import builtin_methods, classes, construction, effects, operators, variables
+from investigator.code import (
+    builtin_methods,
+    classes,
+    construction,
+    effects,
+    operators,
+    subscripts,
+    variables,
+)
 from investigator.code.frames import Frame
 from investigator.code.heap import join_values, lost
 from investigator.code.iteration import children, iterate
@@ -230,7 +238,7 @@ def augment(interp: Interpreter, frame: Frame, node: Node) -> None:
             interp.set_attribute(frame, target, owner, name, value)
         case "subscript":
             owner, key = interp.evaluate(frame, child(target, "value")), key_of(interp, frame, target)
-            before = operators.subscript(interp, frame, target, owner, key)
+            before = subscripts.subscript(interp, frame, target, owner, key)
             set_item(interp, frame, target, owner, key, augmented(interp, frame, node, before))
         case _:
             before = interp.evaluate(frame, target)

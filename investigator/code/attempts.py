@@ -29,7 +29,8 @@ from investigator.code.branching import (
 )
 from investigator.code.exceptions import is_exception_name, is_subclass_of_builtin
 from investigator.code.frames import Frame
-from investigator.code.heap import Contents, Level, blurred
+from investigator.code.heap import Contents, blurred
+from investigator.code.journal import Level
 from investigator.code.syntax import field as child
 from investigator.code.syntax import first, named, text
 from investigator.code.values import (

@@ -19,17 +19,12 @@ from typing import TYPE_CHECKING
 from tree_sitter import Node
 
 from investigator.code.frames import Frame
-from investigator.code.heap import (
-    Container,
-    Contents,
-    Level,
-    Widening,
-    join_states,
-    join_values,
-)
+from investigator.code.heap import Container, Contents, join_states, join_values
+from investigator.code.journal import Level
 from investigator.code.syntax import head
 from investigator.code.trace import Happening
 from investigator.code.values import BudgetSpent, Doubted, OneOf, Raised, Unknown, Value
+from investigator.code.widening import Widening
 
 if TYPE_CHECKING:
     from investigator.code.interpreter import Interpreter

@@ -10,12 +10,14 @@ from tree_sitter import Node
 from investigator.code import classes, literals
 from investigator.code.assignment import bind_walrus
 from investigator.code.assignment import key_of as subscript_key
+from investigator.code.comparisons import apply_comparison
 from investigator.code.comprehensions import comprehension
 from investigator.code.frames import Frame
 from investigator.code.functions import make_function
 from investigator.code.heap import spread
 from investigator.code.iteration import iterate
-from investigator.code.operators import apply_binary, apply_comparison, make_slice, subscript, unary
+from investigator.code.operators import apply_binary, unary
+from investigator.code.subscripts import make_slice, subscript
 from investigator.code.syntax import field as child
 from investigator.code.syntax import head, named, text
 from investigator.code.trace import Happening

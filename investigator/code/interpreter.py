@@ -39,7 +39,8 @@ from investigator.code import (
 from investigator.code.branching import Deferred, Signal, either, over
 from investigator.code.exceptions import message_of
 from investigator.code.frames import Frame
-from investigator.code.heap import Journal, may_be_absent, settled
+from investigator.code.heap import may_be_absent, settled
+from investigator.code.journal import Journal
 from investigator.code.kept_results import KeptResults
 from investigator.code.local_bindings import LocalBindings, assigned_attributes, bound_names, local_bindings
 from investigator.code.program import Definition, Module, Program
