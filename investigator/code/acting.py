@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
-from investigator.code import classes
+from investigator.code import classes, properties
 from investigator.code.backwards import Given, Supply, frame_at
 from investigator.code.functions import parameters
 from investigator.code.local_bindings import LocalBindings
@@ -49,7 +49,7 @@ def acting_at(
         if node.type == "call":
             method = classes.class_attribute(interp, cls, attribute)
         else:
-            method = classes.property_accessor(interp, cls, attribute, "setter")
+            method = properties.property_accessor(interp, cls, attribute, "setter")
         if not isinstance(method, FunctionValue):
             return None
         return Acting(method, interp.local_bindings(method).first, True, by, node)

@@ -1,4 +1,4 @@
-"""Assignment: names, attributes, subscripts, unpacking, ``+=`` and ``del``."""
+"""Assignment: names, attributes, subscripts, patterns, ``+=``."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from investigator.code import (
 )
 from investigator.code.frames import Frame
 from investigator.code.heap import join_values, lost
-from investigator.code.iteration import children, iterate
+from investigator.code.iteration import iterate
 from investigator.code.keys import set_entry
 from investigator.code.syntax import field as child
 from investigator.code.syntax import named, text
+from investigator.code.unpacking import parts_of
 from investigator.code.values import (
     ClassValue,
     FunctionValue,
@@ -32,13 +33,12 @@ from investigator.code.values import (
     Value,
     View,
     is_spread,
-    single,
 )
 
 if TYPE_CHECKING:
     from investigator.code.interpreter import Interpreter
 
-_FIXED = (tuple, str, range, int, float, type(None), set, frozenset)
+FIXED = (tuple, str, range, int, float, type(None), set, frozenset)
 PATTERNS = ("pattern_list", "tuple_pattern", "list_pattern", "tuple", "list", "expression_list")
 
 
@@ -96,71 +96,6 @@ def part(interp: Interpreter, frame: Frame, target: Node, name: str, value: Valu
     return NotImplemented
 
 
-# -- unpacking -------------------------------------------------------------------------
-
-
-def parts_of(interp: Interpreter, frame: Frame, node: Node, value: Value, targets: list[Node]) -> list[Value]:
-    """What ``a, b, *c = value`` hands out. Raises Raised(ValueError, TypeError)."""
-    stars = [i for i, target in enumerate(targets) if target.type == "list_splat_pattern"]
-    return unpack(interp, frame, node, value, len(targets), stars[0] if stars else None)
-
-
-def unpack(
-    interp: Interpreter, frame: Frame, node: Node, value: Value, count: int, star: int | None = None
-) -> list[Value]:
-    """The ``count`` values that ``a, b, ... = value`` hands out; the one at ``star`` is a list."""
-    if isinstance(value, Symbol):
-        made = value.unpack(count)
-        if made is not NotImplemented:
-            return list(made)
-    if isinstance(value, OneOf):
-        choice = interp.over(
-            frame, node, value, lambda option: tuple(unpack(interp, frame, node, option, count, star))
-        )
-        return _columns(choice, count)
-    items = iterate(interp, frame, node, value)
-    if isinstance(items, Unknown):
-        return _all_unknown(interp, items, count, star)
-    loose = next((item for item in items if is_spread(item)), None)
-    if loose is not None:
-        interp.doubts += 1
-        return _all_unknown(interp, lost(loose, *items), count, star)
-    if star is None:
-        if len(items) != count:
-            raise interp.fail("ValueError", f"expected {count} values, got {len(items)}", frame, node)
-        return items
-    tail = count - star - 1
-    if len(items) < count - 1:
-        raise interp.fail("ValueError", f"expected {count - 1} or more values, got {len(items)}", frame, node)
-    middle = interp.journal.born(items[star : len(items) - tail])
-    return [*items[:star], middle, *items[len(items) - tail :]]
-
-
-def _columns(choice: Value, count: int) -> list[Value]:
-    """A choice among rows as a row of choices."""
-    if isinstance(choice, tuple):
-        return list(choice)
-    options = choice.options if isinstance(choice, OneOf) else (choice,)
-    because = choice.reason if isinstance(choice, OneOf) else choice
-    rows = [o if isinstance(o, tuple) else (children(o),) * count for o in options]
-    row = list(rows[0])
-    for other in rows[1:]:
-        row = [join_values(a, b, because) for a, b in zip(row, other, strict=True)]
-    return row
-
-
-def _all_unknown(interp: Interpreter, item: Unknown, count: int, star: int | None) -> list[Value]:
-    one = single(item)
-    row: list[Value] = [one] * count
-    if star is not None:
-        row[star] = interp.journal.born([_spreading(item)])
-    return row
-
-
-def _spreading(item: Unknown) -> Unknown:
-    return Unknown(item.reason, item.place, item.not_followed, spread=True, hides=item.hides)
-
-
 # -- subscripts ------------------------------------------------------------------------
 
 
@@ -178,7 +113,7 @@ def set_item(interp: Interpreter, frame: Frame, node: Node, owner: Value, key: V
         _set_in_list(interp, frame, node, owner, key, value)
     elif isinstance(owner, (ClassValue, Instance)):
         _set_on_object(interp, frame, node, owner, key, value)
-    elif isinstance(owner, _FIXED):
+    elif isinstance(owner, FIXED):
         kind = type(owner).__name__
         raise interp.fail("TypeError", f"{kind} object does not support item assignment", frame, node)
 
@@ -296,66 +231,3 @@ def _check_operand(
 def type_of(value: Value) -> type[Any]:
     """``list``, ``dict`` or ``set`` for a value of that kind; else its own type."""
     return next((kind for kind in (list, dict, set) if isinstance(value, kind)), type(value))
-
-
-def delete(interp: Interpreter, frame: Frame, target: Node) -> None:
-    """``del target``. Raises Raised(NameError, KeyError, IndexError, AttributeError)."""
-    match target.type:
-        case "identifier":
-            variables.delete_variable(interp, frame, target, text(target))
-        case "attribute":
-            owner = interp.evaluate(frame, child(target, "object"))
-            delete_attribute(interp, frame, target, owner, text(child(target, "attribute")))
-        case "subscript":
-            owner = interp.evaluate(frame, child(target, "value"))
-            delete_item(interp, frame, target, owner, key_of(interp, frame, target))
-        case _:
-            for inner in named(target):
-                delete(interp, frame, inner)
-
-
-def delete_attribute(interp: Interpreter, frame: Frame, node: Node, owner: Value, name: str) -> None:
-    """``del owner.name``."""
-    if isinstance(owner, OneOf):
-        interp.over(frame, node, owner, lambda o: delete_attribute(interp, frame, node, o, name))
-    elif isinstance(owner, Unknown):
-        effects.set_on_unknown(interp, owner, name, Unknown("deleted, perhaps"))
-    elif isinstance(owner, Instance):
-        hook = classes.hook(interp, owner.cls, "__delattr__") if owner.cls is not None else None
-        if hook is not None:
-            interp.invoke(frame, node, hook, (owner, name), {})
-            return
-        if owner.cls is not None and classes.property_accessor(interp, owner.cls, name, "deleter"):
-            effects.unsettle(interp, owner, Unknown(f"a deleter of {name}", frame.module.place(node)))
-            return
-        if name not in owner.attributes and owner.complete and owner.made_by is None:
-            raise interp.fail("AttributeError", name, frame, node)
-        interp.journal.touch(owner.attributes, name)
-        owner.attributes.pop(name, None)
-
-
-def delete_item(interp: Interpreter, frame: Frame, node: Node, owner: Value, key: Value) -> None:
-    """``del owner[key]``."""
-    if isinstance(owner, OneOf):
-        interp.over(frame, node, owner, lambda o: delete_item(interp, frame, node, o, key))
-    elif isinstance(key, OneOf):
-        interp.over(frame, node, key, lambda k: delete_item(interp, frame, node, owner, k))
-    elif isinstance(owner, Unknown):
-        effects.change_unknown(interp, owner)
-    elif isinstance(owner, dict):
-        builtin_methods.call_named(interp, frame, node, owner, "pop", (key,))
-    elif isinstance(owner, list):
-        if isinstance(key, Unknown) or any(is_spread(item) for item in owner):
-            interp.doubts += 1
-            effects.loosen(interp, owner, key if isinstance(key, Unknown) else Unknown("an item was deleted"))
-            return
-        interp.journal.touch(owner)
-        with interp.host_errors(frame, node):
-            del owner[key]
-    elif isinstance(owner, Instance) and owner.cls is not None:
-        method = classes.class_attribute(interp, owner.cls, "__delitem__")
-        if isinstance(method, FunctionValue):
-            interp.invoke(frame, node, method, (owner, key), {})
-    elif isinstance(owner, _FIXED):
-        kind = type(owner).__name__
-        raise interp.fail("TypeError", f"{kind} object does not support item deletion", frame, node)

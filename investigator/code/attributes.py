@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
-from investigator.code import builtin_methods, classes, dataclass_fields, effects, enums
+from investigator.code import builtin_methods, classes, dataclass_fields, effects, enums, properties
 from investigator.code.branching import over
 from investigator.code.exceptions import is_subclass_of_builtin
 from investigator.code.frames import Frame
@@ -85,11 +85,11 @@ def attribute_or_missing(interp: Interpreter, frame: Frame, node: Node, owner: V
     if isinstance(owner, ClassValue):
         return classes.attribute_of_class(interp, owner, name)
     if isinstance(owner, Super):
-        return classes.super_attribute(interp, owner, name)
+        return properties.super_attribute(interp, owner, name)
     if isinstance(owner, (StrMember, IntMember)):
         value = enums.member_attribute(interp, owner, name)
         if value is not NotImplemented:
-            return classes.bind_attribute(interp, frame, node, owner, value)
+            return properties.bind_attribute(interp, frame, node, owner, value)
     return builtin_methods.attribute(owner, name, frame.module.place(node))
 
 
@@ -145,7 +145,7 @@ def _find_on_class(interp: Interpreter, frame: Frame, node: Node, owner: Instanc
             own = _made_attribute(interp, owner, name, value)
             if own is not NotImplemented and own is not ABSENT:
                 return own
-            return classes.bind_attribute(interp, frame, node, owner, value)
+            return properties.bind_attribute(interp, frame, node, owner, value)
     if name == "__dict__":
         if owner.complete:
             return owner.attributes
@@ -252,14 +252,14 @@ def set_plainly(
     """Set an attribute, the class's own ``__setattr__`` passed by."""
     cls = owner.cls
     if cls is not None:
-        setter = classes.property_accessor(interp, cls, name, "setter")
+        setter = properties.property_accessor(interp, cls, name, "setter")
         if setter is not None:
             interp.invoke(frame, node, setter, (owner, value), {})
             return
-        if classes.is_read_only(interp, cls, name):
+        if properties.is_read_only(interp, cls, name):
             raise interp.fail("AttributeError", f"{cls.name}.{name} has no setter", frame, node)
         found = classes.class_attribute(interp, cls, name)
-        if isinstance(found, FunctionValue) and classes.is_accessor_of_another(found):
+        if isinstance(found, FunctionValue) and properties.is_accessor_of_another(found):
             because = Unknown(f"{name} adds to a property of another class", frame.module.place(node))
             effects.unsettle(interp, owner, because, value)
             return

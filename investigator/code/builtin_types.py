@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from investigator.code import classes, effects
-from investigator.code.assignment import delete_attribute
 from investigator.code.attributes import not_there
 from investigator.code.builtin_call import VALUES, Call, Entry
+from investigator.code.deletion import delete_attribute
 from investigator.code.exceptions import is_exception_name, is_subclass_of_builtin
 from investigator.code.externals import ModuleDict
 from investigator.code.heap import join_values, lost, may_be_absent, without_absent

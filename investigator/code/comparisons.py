@@ -14,9 +14,10 @@ from investigator.code.dataclass_fields import as_tuple
 from investigator.code.equality import equal, identical, is_plain
 from investigator.code.frames import Frame
 from investigator.code.heap import may_be_absent
-from investigator.code.iteration import pull, view_items
+from investigator.code.iteration import view_items
 from investigator.code.keys import as_key
 from investigator.code.operators import by_method
+from investigator.code.streams import pull
 from investigator.code.syntax import named, text
 from investigator.code.trace import Happening
 from investigator.code.values import (

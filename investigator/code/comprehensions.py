@@ -12,8 +12,10 @@ from investigator.code.assignment import assign
 from investigator.code.branching import any_rounds
 from investigator.code.frames import Frame
 from investigator.code.heap import roots, spread
-from investigator.code.iteration import generated, pull, stream_over
+from investigator.code.iteration import stream_over
+from investigator.code.iterators import generated
 from investigator.code.keys import make_set, set_entry
+from investigator.code.streams import pull
 from investigator.code.syntax import field as child
 from investigator.code.syntax import named
 from investigator.code.values import END, Scope, Unknown, Value, is_spread, single

@@ -12,7 +12,8 @@ from investigator.code.classes import class_attribute
 from investigator.code.dataclass_fields import fields, is_dataclass, made_field
 from investigator.code.frames import Frame
 from investigator.code.heap import lost, spread
-from investigator.code.iteration import iterate, pull, stream_over
+from investigator.code.iteration import iterate, stream_over
+from investigator.code.streams import pull
 from investigator.code.values import (
     END,
     External,

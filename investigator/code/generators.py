@@ -22,8 +22,9 @@ from investigator.code.contexts import around, contexts_of, passes_by
 from investigator.code.effects import may_have_run
 from investigator.code.frames import Frame
 from investigator.code.heap import blurred, spread
-from investigator.code.iteration import pull, stream_over
+from investigator.code.iteration import stream_over
 from investigator.code.journal import Level
+from investigator.code.streams import pull
 from investigator.code.syntax import field as child
 from investigator.code.syntax import head, named
 from investigator.code.syntax import statements as statements_of

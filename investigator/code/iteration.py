@@ -1,4 +1,4 @@
-"""Going through values: lists, dicts and their views, sets, strings, ranges, iterators.
+"""Going through values: lists, dicts and their views, sets, strings, ranges, objects.
 
 An item that is a *spread* stands for any number of items. A set has no order that could be
 relied on, so what stands first in a set of two is one of the two.
@@ -6,16 +6,16 @@ relied on, so what stands first in a set of two is one of the two.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
 from investigator.code import classes, dataclass_fields, enums
-from investigator.code.branching import Raise, Return, either, explore
+from investigator.code.branching import Raise, Return, explore
 from investigator.code.effects import may_have_run
 from investigator.code.frames import Frame
 from investigator.code.heap import MAX_OPTIONS, join_contents, lost, may_be_absent, roots, spread
+from investigator.code.streams import drain
 from investigator.code.values import (
     ASTRAY,
     END,
@@ -33,14 +33,12 @@ from investigator.code.values import (
     View,
     derived,
     is_spread,
-    single,
 )
 
 if TYPE_CHECKING:
     from investigator.code.interpreter import Interpreter
 
 _NEVER_ITERABLE = (int, float, type(None), FunctionValue, Builtin, slice, NativeMethod, BoundMethod, Partial)
-_RUN_OUT, _UNCERTAIN = -1, -2
 
 
 def iterate(interp: Interpreter, frame: Frame, node: Node, value: Value) -> list[Value] | Unknown:
@@ -59,7 +57,7 @@ def iterate(interp: Interpreter, frame: Frame, node: Node, value: Value) -> list
         interp.charge(frame, node, len(value))
         return unordered(interp, frame, node, value)
     if isinstance(value, Stream):
-        return _drain(interp, frame, node, value)
+        return drain(interp, frame, node, value)
     if isinstance(value, OneOf):
         return _iterate_choice(interp, frame, node, value)
     if isinstance(value, Unknown):
@@ -191,9 +189,6 @@ def _iterate_choice(interp: Interpreter, frame: Frame, node: Node, value: OneOf)
     return joined
 
 
-# -- iterators -------------------------------------------------------------------------
-
-
 def stream_over(interp: Interpreter, frame: Frame, node: Node, value: Value) -> Stream:
     """``iter(value)``. A list is followed as it changes."""
     if isinstance(value, Stream):
@@ -251,146 +246,5 @@ def _over_dict(interp: Interpreter, frame: Frame, node: Node, view: View) -> Str
             return view_item(view, keys[n])
         because = Unknown("a dict that changes while it is gone through", frame.module.place(node))
         return spread(because, *view_items(view))
-
-    return Stream(at, interp.journal.born([0]))
-
-
-def pull(interp: Interpreter, frame: Frame, node: Node, stream: Stream) -> Value:
-    """The stream's next item, or END. A spread stands for any number of next items."""
-    interp.step(frame, node)
-    position = stream.position[0]
-    if position == _RUN_OUT:
-        return END
-    interp.journal.touch(stream.position)
-    stream.position[0] = _RUN_OUT
-    item = stream.at(position) if isinstance(position, int) and position >= 0 else ASTRAY
-    if item is ASTRAY:
-        return spread(Unknown("an iterator that was used up to an unknown place", frame.module.place(node)))
-    if item is not END:
-        stream.position[0] = position + 1
-    return item
-
-
-def take(interp: Interpreter, frame: Frame, node: Node, stream: Stream) -> Value:
-    """``next(stream)``: one item, or END when there is surely none."""
-    if stream.position[0] == _UNCERTAIN or not isinstance(stream.position[0], int):
-        interp.doubts += 1
-        return Unknown("an iterator that was used up to an unknown place", frame.module.place(node))
-    item = pull(interp, frame, node, stream)
-    if is_spread(item):
-        stream.position[0] = _UNCERTAIN
-        interp.doubts += 1
-    return single(item)
-
-
-def _drain(interp: Interpreter, frame: Frame, node: Node, stream: Stream) -> list[Value]:
-    found = []
-    while (item := pull(interp, frame, node, stream)) is not END:
-        found.append(item)
-    return found
-
-
-def counted(interp: Interpreter, frame: Frame, node: Node, value: Value, start: int) -> Stream:
-    """``enumerate(value, start)``."""
-    inner = stream_over(interp, frame, node, value)
-    state: list[int | None] = interp.journal.born([start])
-
-    def at(n: int) -> Value:
-        item = pull(interp, frame, node, inner)
-        if item is END:
-            return END
-        index = state[0]
-        interp.journal.touch(state)
-        if is_spread(item):
-            state[0] = None
-            return spread(item)
-        state[0] = None if index is None else index + 1
-        unknown = Unknown("how many items came before", frame.module.place(node))
-        return (unknown if index is None else index, item)
-
-    return Stream(at, interp.journal.born([0]))
-
-
-def zipped(interp: Interpreter, frame: Frame, node: Node, columns: list[Value], strict: bool) -> Stream:
-    """``zip(*columns)``."""
-    inner = [stream_over(interp, frame, node, column) for column in columns]
-    ended = interp.journal.born([False])
-
-    def at(n: int) -> Value:
-        row: list[Value] = []
-        for column in inner if not ended[0] else ():
-            item = pull(interp, frame, node, column)
-            if item is END:
-                _same_length(interp, frame, node, inner, row if strict else None)
-                return END
-            row.append(item)
-        loose = next((item for item in row if is_spread(item)), None)
-        if loose is None:
-            return tuple(row) if row else END
-        interp.journal.touch(ended)
-        ended[0] = True
-        rest = [item for column in inner for item in _drain(interp, frame, node, column)]
-        return spread(loose, *row, *rest)
-
-    return Stream(at, interp.journal.born([0]))
-
-
-def _same_length(
-    interp: Interpreter, frame: Frame, node: Node, columns: list[Stream], row: list[Value] | None
-) -> None:
-    if row is None:
-        return
-    more = columns[1:] if not row else []
-    if row or any(pull(interp, frame, node, column) is not END for column in more):
-        raise interp.fail("ValueError", "zip() arguments differ in length", frame, node)
-
-
-def applied(interp: Interpreter, frame: Frame, node: Node, function: Value, columns: list[Value]) -> Stream:
-    """``map(function, *columns)``."""
-    rows = zipped(interp, frame, node, columns, False)
-
-    def call(arguments: Value) -> Value:
-        return interp.call(frame, node, function, arguments, {})
-
-    def at(n: int) -> Value:
-        row = pull(interp, frame, node, rows)
-        if row is END or not is_spread(row):
-            return row if row is END else call(row)
-        arguments = (single(row),) * len(columns)
-        value = either(interp, frame, node, [lambda: call(arguments), lambda: None], row)
-        return spread(row, value)
-
-    return Stream(at, interp.journal.born([0]))
-
-
-def filtered(
-    interp: Interpreter, frame: Frame, node: Node, keep: Callable[[Value], Value], value: Value
-) -> Stream:
-    """``filter``: the items for which ``keep`` gives something true."""
-    inner = stream_over(interp, frame, node, value)
-
-    def at(n: int) -> Value:
-        while (item := pull(interp, frame, node, inner)) is not END:
-            kept = keep(single(item))
-            truth = interp.truth(kept)
-            if truth is True:
-                return item
-            if truth is None:
-                return spread(interp.why(kept, frame, node), item)
-        return END
-
-    return Stream(at, interp.journal.born([0]))
-
-
-def generated(interp: Interpreter, source: Iterator[Value]) -> Stream:
-    """A generator expression: its items are worked out one by one, each once. Where the program
-    goes back (to the other side of a condition) it cannot follow."""
-    drawn = [0]
-
-    def at(n: int) -> Value:
-        if n != drawn[0]:
-            return ASTRAY
-        drawn[0] += 1
-        return next(source, END)
 
     return Stream(at, interp.journal.born([0]))

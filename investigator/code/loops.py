@@ -12,7 +12,8 @@ from investigator.code.assignment import assign
 from investigator.code.branching import Leave, Signal, any_rounds, fork, settle, tidied
 from investigator.code.frames import Frame
 from investigator.code.heap import lost, spread
-from investigator.code.iteration import in_some_order, pull, stream_over
+from investigator.code.iteration import in_some_order, stream_over
+from investigator.code.streams import pull
 from investigator.code.syntax import field as child
 from investigator.code.values import END, Stream, Unknown, Value, is_spread, single
 

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 from tree_sitter import Node
 
 from investigator.code import classes, variables
-from investigator.code.assignment import assign, augment, delete
+from investigator.code.assignment import assign, augment
 from investigator.code.attempts import run_try
 from investigator.code.branching import Leave, Return, Signal, fork
 from investigator.code.conditions import sides_of
 from investigator.code.contexts import run_with
+from investigator.code.deletion import delete
 from investigator.code.frames import Frame
 from investigator.code.functions import decorated, make_function
 from investigator.code.loops import run_for, run_while
