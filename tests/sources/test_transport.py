@@ -282,13 +282,20 @@ def test_a_body_over_the_limit_of_every_answer(transport: Transport, httpserver:
         fetch(transport, httpserver.url_for("/b"))
 
 
-def test_thirty_at_once_share_eight_connections(transport: Transport, httpserver: HTTPServer) -> None:
+def test_thirty_at_once_share_eight_connections(httpserver: HTTPServer) -> None:
+    """Patient, so that none is given up and tried again while the server still counts it."""
+
     def slow(request: Request) -> Response:
         time.sleep(0.05)
         return Response(b"x")
 
     httpserver.expect_request("/a").respond_with_handler(slow)
-    with fault_proxy(httpserver.port) as proxy, ThreadPoolExecutor(30) as pool:
+    patient = NetworkPolicy(connect_timeout=30, read_timeout=30)
+    with (
+        Transport(patient) as transport,
+        fault_proxy(httpserver.port) as proxy,
+        ThreadPoolExecutor(30) as pool,
+    ):
         url = f"http://127.0.0.1:{proxy.port}/a"
         bodies = list(pool.map(lambda _: fetch(transport, url), range(30)))
 
