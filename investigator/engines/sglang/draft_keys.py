@@ -63,7 +63,8 @@ def read_keys(world: World) -> Told:
     try:
         if world.checkpoint.method != MTP.name:
             _captured_and_masked(session)
-        _kept(session)
+        if not _kept(session):
+            return Told(outcome=NotKnown("what the draft's ModelConfig takes over was not found"))
     except Raised as raised:
         outcome = stopped(world.program, raised, "following the drafter's path")
         return Told(outcome=outcome, steps=(Step(raised.stack[-1], "stops with an error"),))
@@ -114,13 +115,14 @@ def _reads(session: Session) -> Iterator[tuple[str, Event]]:
             yield key.partition("[")[0], event
 
 
-def _kept(session: Session) -> None:
-    """What the draft's ``ModelConfig`` takes over from the config."""
+def _kept(session: Session) -> bool:
+    """Follow what the draft's ``ModelConfig`` takes over from the config; whether anything was found."""
     cls = session.draft_model_config.cls
     if cls is None:
-        return
+        return True
     made = lazy.instance(session.interp, cls, session.supply)
     made.attributes.update(hf_config=session.draft_config, hf_text_config=session.draft_config)
+    found = False
     for acting in finding.at_work(session.interp, cls, far=True):
         local = session.interp.local_bindings(acting.function)
         supply = lazy.supply_through(session.interp, acting, made, session.supply)
@@ -128,8 +130,10 @@ def _kept(session: Session) -> None:
             for node in local.assigned.get(f"{acting.name}.{name}", ())[:1]:
                 right = node.child_by_field_name("right")
                 if right is not None:
+                    found = True
                     names = {acting.name: made}
                     lazy.value_at(session.interp, acting.function, right, made, supply, names=names)
+    return found
 
 
 def _without_effect(world: World, windows: Told, causal: Told, turned: Told) -> set[str]:

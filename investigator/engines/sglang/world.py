@@ -32,6 +32,7 @@ ASSUMPTIONS = (
 ALGORITHMS = {"dflash": "DFLASH", "eagle3": "EAGLE3", "eagle": "EAGLE", "dspark": "DSPARK", "mtp": "NEXTN"}
 """The speculative method -> what ``--speculative-algorithm`` calls it."""
 SPEC_INFO = "sglang/srt/speculative/spec_info.py"
+MAKES = "from_server_args"
 MODEL_CONFIG = "sglang/srt/configs/model_config.py"
 CONSTANTS: dict[str, Value] = {
     "_is_cuda": True,
@@ -125,7 +126,7 @@ class Session:
         self.told: Told | None = None
         """The answer to every question where the engine does not start with this drafter."""
         self.draft_model_config = self._draft_model_config()
-        interp.natives["ModelConfig.from_server_args"] = self._from_server_args
+        interp.natives[self._where_made()] = self._from_server_args
         interp.natives["_build_model_config"] = self._from_server_args
         for name in ("get_server_args", "get_global_server_args", "get_spec"):
             interp.natives.setdefault(name, lambda *_: self.server_args)
@@ -260,6 +261,12 @@ class Session:
             known |= {"num_hidden_layers": layers, "num_attention_layers": layers}
         known["num_nextn_predict_layers"] = text_config.attributes.get("num_nextn_predict_layers")
         return Instance(cls, known, complete=False, label=label)
+
+    def _where_made(self) -> str:
+        """The qualified name of the method that makes a ``ModelConfig``; it may stand in a base."""
+        cls = self.model_config.cls
+        made = classes.class_attribute(self.interp, cls, MAKES) if cls is not None else None
+        return made.qualified_name if isinstance(made, FunctionValue) else f"ModelConfig.{MAKES}"
 
     def _from_server_args(
         self, interp: Interpreter, args: tuple[Value, ...], kwargs: dict[str, Value]
