@@ -44,6 +44,8 @@ def _getattr(this: Call) -> Value:
     owner, name = this.args[0], this.args[1]
     if isinstance(name, OneOf):
         return this.over(name, lambda n: _getattr(this.with_args(owner, n, *this.args[2:])))
+    if isinstance(name, VALUES) and not isinstance(name, str):
+        raise this.fail("TypeError", "attribute name must be string")
     if not isinstance(name, str):
         return lost(find_unknown(name) or this.unknown(), owner, *this.args[2:])
     value = this.interp.attribute_or_missing(this.frame, this.node, owner, name)

@@ -64,6 +64,8 @@ def delete_attribute(interp: Interpreter, frame: Frame, node: Node, owner: Value
             raise interp.fail("AttributeError", name, frame, node)
         interp.journal.touch(owner.attributes, name)
         owner.attributes.pop(name, None)
+    elif isinstance(owner, (list, dict, *FIXED)):
+        raise interp.fail("AttributeError", f"{type(owner).__name__} has no {name!r}", frame, node)
 
 
 def delete_item(interp: Interpreter, frame: Frame, node: Node, owner: Value, key: Value) -> None:

@@ -35,7 +35,7 @@ def as_key(interp: Interpreter, frame: Frame, node: Node, value: Value) -> Value
     while stack:
         part, depth = stack.pop()
         count += 1
-        if isinstance(part, (list, dict, set)):
+        if isinstance(part, (list, dict, set)) or (isinstance(part, slice) and slice.__hash__ is None):
             raise interp.fail("TypeError", f"unhashable type: {type(part).__name__!r}", frame, node)
         if isinstance(part, Unknown):
             return part

@@ -97,6 +97,21 @@ def test_expressions_that_are_easily_misread(expression: str, value: object) -> 
     assert run(f"{text}def run(ids):\n    return {expression}\n", [1, 4]) == value
 
 
+@pytest.mark.parametrize(
+    ("statement", "error"),
+    [
+        ("{}[1:2]", "TypeError" if slice.__hash__ is None else "KeyError"),
+        ("del {}.extra", "AttributeError"),
+        ("del 'text'.extra", "AttributeError"),
+        ("getattr([], 1)", "TypeError"),
+        ("abs([1])", "TypeError"),
+    ],
+)
+def test_what_plain_values_refuse(statement: str, error: str) -> None:
+    with pytest.raises(Raised, match=error):
+        run(f"def run():\n    {statement}\n")
+
+
 def test_which_items_a_slice_replaces_is_settled_first() -> None:
     text = """
         def both(seen):
