@@ -92,6 +92,9 @@ def _under_unknown_key(call: MethodCall, owner: dict[Any, Any], key: Unknown) ->
             owner[other] = join_values(owner[other], ABSENT, key)
     if call.name == "setdefault":
         interp.journal.touch(owner)
+        for other in owner:
+            if may_be_absent(owner[other]):
+                owner[other] = join_values(owner[other], call.at(1), key)
         owner[spread(key)] = call.at(1)
     return found
 

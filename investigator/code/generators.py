@@ -142,12 +142,20 @@ def _at_once(interp: Interpreter, frame: Frame, body: Node) -> Iterator[Value]:
     """Run to the end: what is changed on the way holds then something that is not known, since
     whoever asks for the items sees only a part of it."""
     level = interp.journal.open(keys=True)
+    raised = False
     try:
         settle(interp, frame, body, lambda: interp.run_block(frame, body), _to_the_end, ends=True)
+    except Raised:  # perhaps only after some items, and nobody may ask for more
+        raised = True
     finally:
         interp.journal.close(level)
     _blur(interp, frame, level, body)
-    yield from list(frame.yielded)
+    if raised:
+        interp.doubts += 1
+        because = Unknown("what a generator gives before it raises", frame.module.place(body))
+        yield spread(because, *frame.yielded, *frame.scope.variables.values())
+    else:
+        yield from list(frame.yielded)
 
 
 def _to_the_end(signal: Signal) -> Signal:

@@ -215,6 +215,11 @@ def test_an_object_that_is_not_known_whole_may_have_any_attribute() -> None:
     assert reason(window) == "<config> may have an attribute window (m.py:2)"
 
 
+def test_a_default_under_an_unknown_key_may_fill_in_what_was_deleted() -> None:
+    text = "def run(k):\n    d = {'a': 5}\n    del d[k]\n    d.setdefault(k, 1)\n    return d.get('a', 0)\n"
+    assert 1 in options_of(run(text, UNKNOWN))
+
+
 def test_a_key_that_is_set_on_one_side_may_be_missing() -> None:
     text = "def run(c):\n    d = {}\n    if c:\n        d['k'] = 1\n    return d.get('k', 0)\n"
     assert sorted(options_of(run(text, UNKNOWN))) == [0, 1]

@@ -149,6 +149,19 @@ def test_an_item_taken_on_both_sides_of_a_condition() -> None:
     assert item.spread
 
 
+def test_an_undecided_body_that_raises_later_than_it_is_asked() -> None:
+    text = """
+        def drip(flag):
+            if flag:
+                yield 1
+            yield int("x")
+        def run(flag):
+            return next(drip(flag))
+        """
+    assert run(text, True) == 1
+    assert isinstance(run(text, UNKNOWN), Unknown)
+
+
 # -- contexts --------------------------------------------------------------------------
 
 SCOPE = """
