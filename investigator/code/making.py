@@ -108,6 +108,25 @@ class _Level:
     within: tuple[FunctionValue, ...]
 
 
+_Running = dict[int, tuple[Node, Acting]]
+"""Statements that run a function with the object in hand, and that function, by their first byte."""
+
+
+@dataclass(frozen=True)
+class _Ways:
+    """How a function at work on the object may set attributes otherwise than by their names, whatever the
+    attribute is.
+
+    ``up``: calls of other ``__init__`` methods, and which. ``any_name``: calls that do not say what
+    they set, ``setattr(self, ...)``. ``by_name``: calls that register a name.
+    """
+
+    up: tuple[tuple[Node, int], ...]
+    any_name: tuple[Node, ...]
+    by_name: dict[str, tuple[Node, ...]]
+    running: _Running
+
+
 @dataclass(eq=False)
 class _Making:
     """The making of one object. ``asking``: from where its own attributes are being looked at."""
@@ -119,7 +138,8 @@ class _Making:
     levels: dict[int, _Level] = field(default_factory=dict)
     called: dict[tuple[int, int], int] = field(default_factory=dict)
     far: bool = False
-    acting: dict[tuple[str, int, bool], Acting | None] = field(default_factory=dict)
+    ways: dict[tuple[int, bool], _Ways] = field(default_factory=dict)
+    acting: dict[tuple[str, int, str, bool], _Running] = field(default_factory=dict)
     asking: list[Time] = field(default_factory=list)
     pending: set[tuple[str, Time]] = field(default_factory=set)
     known: dict[str, Value] = field(default_factory=dict)
@@ -273,8 +293,9 @@ class _Making:
         interp, function = self.interp, level.function
         local = interp.local_bindings(function)
         target = f"{level.name}.{name}"
-        up = {call.start_byte: other for call, other in self._calls_up(number, level)}
-        through = {node.start_byte: node for node in self._may_set(level, name, up)}
+        ways = self._ways(number, level)
+        up = {call.start_byte: other for call, other in ways.up}
+        through = {node.start_byte: node for node in self._may_set(level, name, ways)}
         nodes = [node for node in local.events.get(target, ()) if node.start_byte not in through]
         nodes = sorted([*nodes, *through.values()], key=lambda node: node.start_byte)
         if limit is not None:
@@ -300,7 +321,7 @@ class _Making:
 
     def _set_by(self, number: int, level: _Level, node: Node, name: str) -> Weighed:
         """What a statement that runs a function with the object in hand leaves in the attribute."""
-        acting = self._acting(level.function, level.name, node)
+        _, acting = self._running(level.function, level.name).get(node.start_byte, (node, None))
         what = text(child(node, "function" if node.type == "call" else "left"))
         unknown = Weighed(Unknown(f"{what} may set {name}", level.function.module.place(node)))
         if acting is None or _is_changed(acting.function) or acting.function in level.within:
@@ -316,23 +337,30 @@ class _Making:
         found = self._look(self.called[key], name, ())
         return Weighed(found.value, found.certain, node.start_byte)
 
-    def _may_set(self, level: _Level, name: str, up: dict[int, int]) -> Iterator[Node]:
+    def _ways(self, number: int, level: _Level) -> _Ways:
+        key = (number, self.far)
+        if key not in self.ways:
+            calls = self.interp.local_bindings(level.function).calls
+            by_name: dict[str, tuple[Node, ...]] = {}
+            for call in calls:
+                registered = registered_attribute(call)
+                if registered is not None:
+                    by_name[registered] = (*by_name.get(registered, ()), call)
+            any_name = tuple(call for call in calls if _sets_any(call, level.name))
+            up = tuple(self._calls_up(number, level))
+            self.ways[key] = _Ways(up, any_name, by_name, self._running(level.function, level.name))
+        return self.ways[key]
+
+    def _may_set(self, level: _Level, name: str, ways: _Ways) -> Iterator[Node]:
         """The statements of a function that may set the attribute otherwise than by its name: calls of
         other ``__init__`` methods, of functions with the object in hand, of ``setattr`` on it; assignments
         to properties."""
-        local = self.interp.local_bindings(level.function)
-        for call in local.calls:
-            named_so = registered_attribute(call) == name or _sets_any(call, level.name)
-            surely = call.start_byte in up or named_so
-            if surely or self._runs_setter(level.function, level.name, call, name, set()):
-                yield call
-        for node in properties_set(level.name, local):
-            if self._runs_setter(level.function, level.name, node, name, set()):
+        yield from (call for call, _ in ways.up)
+        yield from ways.any_name
+        yield from ways.by_name.get(name, ())
+        for node, acting in ways.running.values():
+            if self._sets(acting, name, set()):
                 yield node
-
-    def _runs_setter(self, function: FunctionValue, own: str, node: Node, name: str, seen: set[str]) -> bool:
-        acting = self._acting(function, own, node)
-        return acting is not None and self._sets(acting, name, seen)
 
     def _sets(self, acting: Acting, name: str, seen: set[str]) -> bool:
         """Whether a function, or one that it hands the object on to, assigns the attribute."""
@@ -340,18 +368,23 @@ class _Making:
         if function.qualified_name in seen:
             return False
         seen.add(function.qualified_name)
-        local = self.interp.local_bindings(function)
-        if f"{acting.name}.{name}" in local.events:
+        if f"{acting.name}.{name}" in self.interp.local_bindings(function).events:
             return True
-        nodes = [*local.calls, *properties_set(acting.name, local)]
-        return any(self._runs_setter(function, acting.name, node, name, seen) for node in nodes)
+        further = self._running(function, acting.name).values()
+        return any(self._sets(inner, name, seen) for _, inner in further)
 
-    def _acting(self, function: FunctionValue, own: str, node: Node) -> Acting | None:
-        """The function that a call, or an assignment to a property, runs with the object in hand."""
-        key = (function.module.path, node.start_byte, self.far)
+    def _running(self, function: FunctionValue, own: str) -> _Running:
+        """The calls, and the assignments to properties, that run another function with the object in hand."""
+        key = (function.module.path, function.node.start_byte, own, self.far)
         if key not in self.acting:
-            by = Acting(function, own)
-            self.acting[key] = acting_at(self.interp, self.cls, by, node, far=self.far)
+            by, far = Acting(function, own), self.far
+            local = self.interp.local_bindings(function)
+            found: _Running = {}
+            for node in (*local.calls, *properties_set(own, local)):
+                acting = acting_at(self.interp, self.cls, by, node, far=far)
+                if acting is not None:
+                    found[node.start_byte] = (node, acting)
+            self.acting[key] = found
         return self.acting[key]
 
     def _set_elsewhere(self, name: str) -> bool:
@@ -361,9 +394,10 @@ class _Making:
                 if found.node.type == "function_definition" and isinstance(base, ClassValue):
                     method = FunctionValue(found.name, found.node, base.scope, base, found.decorators)
                     local = self.interp.local_bindings(method)
-                    handing = (c for c in local.calls if child(c, "function").type == "identifier")
-                    if any(self._runs_setter(method, local.first, c, name, set()) for c in handing):
-                        return True
+                    for node, acting in self._running(method, local.first).values():
+                        handing = node.type == "call" and child(node, "function").type == "identifier"
+                        if handing and self._sets(acting, name, set()):
+                            return True
         return False
 
 

@@ -8,6 +8,7 @@ Numbers follow PKWARE's APPNOTE 6.3.10, sections 4.3.7 (local header), 4.3.12 (d
 4.3.16 (end record).
 """
 
+import re
 import struct
 import zlib
 from collections.abc import Sequence
@@ -34,6 +35,7 @@ _LOCAL = struct.Struct("<4s5H3L2H")
 _ENCRYPTED, _DESCRIPTOR, _UTF8 = 0x1, 0x8, 0x800
 _UNKNOWN_FLAGS = ~(_DESCRIPTOR | _UTF8 | 0x6)  # bits 1 and 2 only tell how hard deflate tried
 _FULL = 0xFFFFFFFF
+_UNSAFE = re.compile(r"[\\:\x00-\x1f\x7f]")
 _ADVICE = "get the file anew from its index; if that does not help, tell the index's owner"
 
 
@@ -177,11 +179,7 @@ def _name(raw: bytes, flags: int) -> str:
     except UnicodeDecodeError:
         raise IntegrityError(f"the archive holds a name that cannot be read: {raw[:60]!r}", _ADVICE) from None
     parts = name.removesuffix("/").split("/")
-    if (
-        len(raw) > MAX_NAME
-        or any(part in ("", ".", "..") for part in parts)
-        or any(c in "\\:" or ord(c) < 32 or ord(c) == 127 for c in name)
-    ):
+    if len(raw) > MAX_NAME or any(part in ("", ".", "..") for part in parts) or _UNSAFE.search(name):
         raise IntegrityError(f"the archive holds an unsafe name: {name[:60]!r}", _ADVICE)
     return name
 
