@@ -74,6 +74,24 @@ def acting_at(
     return Acting(handed, name, False, by, node) if name is not None else None
 
 
+def statements_that_may_run(interp: Interpreter, function: FunctionValue, own: str) -> tuple[Node, ...]:
+    """The calls, and the assignments to what may be properties, of a function that can run another with
+    the object in hand, by their text alone; read once."""
+    known, key = function.module.worked_out, (f"in hand as {own}", function.node.start_byte)
+    if key not in known:
+        local = interp.local_bindings(function)
+        calls = (call for call in local.calls if _has_in_hand(call, own))
+        known[key] = (*calls, *properties_set(own, local))
+    found: tuple[Node, ...] = known[key]
+    return found
+
+
+def _has_in_hand(call: Node, own: str) -> bool:
+    callee = child(call, "function")
+    on_it = callee.type == "attribute" and text(child(callee, "object")) == own
+    return on_it or _place_among_arguments(call, own) is not None
+
+
 def _place_among_arguments(call: Node, name: str) -> int | str | None:
     """The position or the keyword by which a call hands a variable over."""
     for number, each in enumerate(named(child(call, "arguments"))):

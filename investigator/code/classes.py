@@ -250,7 +250,9 @@ def _own_or_absent(interp: Interpreter, cls: ClassValue, name: str) -> Value:
 def _body_attribute(interp: Interpreter, cls: ClassValue, name: str) -> Value:
     if name in cls.namespace:
         return cls.namespace[name]
-    found = [each for each in definitions(cls).get(name, ()) if not _accessor(each)]
+    if name not in definitions(cls):
+        return NotImplemented
+    found = [each for each in definitions(cls)[name] if not _accessor(each)]
     if not found:
         return NotImplemented
     key = (cls.module.path, name, found[-1].node.start_byte)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tree_sitter import Node
 
 from investigator.code import classes
-from investigator.code.acting import Acting, acting_at, handed_over, properties_set
+from investigator.code.acting import Acting, acting_at, handed_over, statements_that_may_run
 from investigator.code.backwards import (
     Given,
     Supply,
@@ -378,9 +378,8 @@ class _Making:
         key = (function.module.path, function.node.start_byte, own, self.far)
         if key not in self.acting:
             by, far = Acting(function, own), self.far
-            local = self.interp.local_bindings(function)
             found: _Running = {}
-            for node in (*local.calls, *properties_set(own, local)):
+            for node in statements_that_may_run(self.interp, function, own):
                 acting = acting_at(self.interp, self.cls, by, node, far=far)
                 if acting is not None:
                     found[node.start_byte] = (node, acting)
