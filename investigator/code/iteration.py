@@ -137,8 +137,19 @@ def children(value: Unknown) -> Unknown:
 
 
 def view_items(view: View) -> list[Value]:
-    """The items of a dict's view now; keys that may not be there are spread."""
-    return [view_item(view, key) for key in view.source]
+    """The items of a dict's view now; keys that may not be there are spread.
+
+    A key set after keys that are not known may be one of those, and then stands where it stood.
+    """
+    keys = list(view.source)
+    items = [view_item(view, key) for key in keys]
+    loose = _first_loose(keys)
+    return items if loose + 1 >= len(items) else [*items[:loose], spread(keys[loose], *items[loose:])]
+
+
+def _first_loose(keys: list[Value]) -> int:
+    """Where keys that are not known begin; the number of keys where all are known."""
+    return next((number for number, key in enumerate(keys) if is_spread(key)), len(keys))
 
 
 def view_item(view: View, key: Value) -> Value:
@@ -235,6 +246,7 @@ def _over_dict(interp: Interpreter, frame: Frame, node: Node, view: View) -> Str
     """A dict is followed as its values change; Python leaves open what a change of its keys does."""
     source = view.source
     keys = list(source)
+    loose = _first_loose(keys)
 
     def at(n: int) -> Value:
         open_ended = any(is_spread(key) or may_be_absent(value) for key, value in source.items())
@@ -243,7 +255,8 @@ def _over_dict(interp: Interpreter, frame: Frame, node: Node, view: View) -> Str
         if n >= len(keys):
             return END
         if len(source) == len(keys) and keys[n] in source and next(reversed(source)) == keys[-1]:
-            return view_item(view, keys[n])
+            item = view_item(view, keys[n])
+            return item if n <= loose else spread(keys[loose], item)
         because = Unknown("a dict that changes while it is gone through", frame.module.place(node))
         return spread(because, *view_items(view))
 

@@ -226,6 +226,20 @@ def test_a_dict_that_may_have_grown_while_it_is_gone_through() -> None:
         run(text, [1], {"a": 1, "b": 2})
 
 
+def test_a_key_behind_keys_that_are_not_known_may_be_one_of_them() -> None:
+    text = """
+        def run(c):
+            pairs = {"first": 0, **c, "a": 1}
+            return list(pairs)[0], list(pairs.values())[-1], [key for key in pairs][-1]
+        """
+    assert run(text, {"b": 2}) == ("first", 1, "a")
+    assert run(text, {"a": 5, "b": 2}) == ("first", 2, "b")
+    first, last, key = run(text, UNKNOWN)
+    assert isinstance(last, Unknown)
+    assert isinstance(key, Unknown)
+    assert first == "first"
+
+
 # -- exceptions ------------------------------------------------------------------------
 
 
