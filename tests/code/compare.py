@@ -86,11 +86,12 @@ def agrees(answer: Any, real: Any, depth: int = _DEEPEST) -> bool:
 
 def agrees_in_order(answer: list[Any], real: list[Any], depth: int) -> bool:
     """Whether a row of items, spreads among them, stands for a row of real ones."""
-    if not answer:
-        return not real
-    if is_spread(answer[0]):
-        return any(agrees_in_order(answer[1:], real[n:], depth) for n in range(len(real) + 1))
-    return bool(real) and agrees(answer[0], real[0], depth) and agrees_in_order(answer[1:], real[1:], depth)
+    sure = next((number for number, item in enumerate(answer) if is_spread(item)), len(answer))
+    if len(real) < sure or not all(agrees(a, r, depth) for a, r in zip(answer[:sure], real, strict=False)):
+        return False
+    if sure == len(answer):
+        return len(real) == sure
+    return any(agrees_in_order(answer[sure + 1 :], real[n:], depth) for n in range(sure, len(real) + 1))
 
 
 def agrees_by_key(answer: dict[Any, Any], real: dict[Any, Any], depth: int, *, ordered: bool) -> bool:

@@ -84,7 +84,7 @@ EXPRESSIONS: dict[str, tuple[str, ...]] = {
         Kind($int % 2 + 1) is Kind.LEFT  Kind(2) == Kind.LEFT  $str == Mode.FAST
         Mode('fast') in (Mode.SLOW, $str)  $str.startswith($str)  $str.isdigit()  $int in $obj.items
         $int in Derived(1, $list)  Point($int) == Point($int)  Pair($int) == ($int, 4)  $str < $str
-        $obj in [$obj]  bool($conf)  not $conf  Level.of($int) is Level.HIGH  Level.LOW < Level.of($int)
+        $obj in [$obj]  bool($conf)  not $conf  (Level.of($int) is Level.HIGH)  Level.LOW < Level.of($int)
         Frozen.of($list) == Frozen.of($list)  $conf is $conf  $int < $int <= $int != $int
         'size' in vars($conf)
         """
@@ -119,7 +119,7 @@ EXPRESSIONS: dict[str, tuple[str, ...]] = {
         [*both($list, $var_list)]  list(Down($number))  list(Frozen.of($list).ids)  kept($int)
         [f(1) for f in [lambda q, i=i: q + i for i in $list]]  [f() for f in [lambda: i for i in $list]]
         (lambda *p: list(p))(*$list)  $list[$number::2]  $list[::-2]  [*$list[1:], *$tuple]
-        [x for x in numbers($number) if x] or $list  [step(q) for step in [counter($int)] for q in $list]
+        ([x for x in numbers($number) if x] or $list)  [step(q) for step in [counter($int)] for q in $list]
         """
     ),
     "dict": _listed(
