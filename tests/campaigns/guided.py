@@ -1,7 +1,7 @@
 """Fuzzing guided by coverage: ``python -m tests.campaigns.guided TARGET SECONDS [FOLDER]``.
 
-Needs atheris (``pip install atheris``). TARGET is zips, diffs, configs, symptoms or tars. A find ends
-the run with its traceback, and its bytes stand in FOLDER as ``crash-…``: it becomes a test.
+Needs atheris (``pip install atheris``). TARGET is zips, diffs, configs, symptoms, tars or programs. A
+find ends the run with its traceback, and its bytes stand in FOLDER as ``crash-…``: it becomes a test.
 """
 
 import sys
@@ -21,6 +21,8 @@ def targets() -> dict[str, tuple[Callable[[bytes], object], list[bytes]]]:
     from investigator.errors import InvestigateError
     from investigator.validation.launchers.archive import unpack_results
     from tests.campaigns import configs, diffs, zips
+    from tests.code.random_programs.asking import ask
+    from tests.code.random_programs.programs import seeded
     from tests.triage.test_robustness import PARTS, whole_way
     from tests.validation.launchers.test_archive import tar
 
@@ -40,12 +42,15 @@ def targets() -> dict[str, tuple[Callable[[bytes], object], list[bytes]]]:
             assert list(Path(folder).iterdir()) == [inside]
             assert not any(path.is_symlink() for path in inside.rglob("*"))
 
+    given = seeded(0, runs=1, in_order=False)[1][0]
+    written = [seeded(seed, runs=0, in_order=False)[0].encode() for seed in range(60)]
     return {
         "zips": (must_agree(zips.compared), list(zips.SEEDS)),
         "diffs": (lambda data: diffs.applied({"pkg/a.py": b"one\ntwo"}, data), [SOUND_DIFF]),
         "configs": (must_agree(configs.compared), [b'{"a": [1, 2.5e3, null], "b": {"c": "\\u00e9"}}']),
         "symptoms": (whole_way, ["".join(PARTS).encode()]),
         "tars": (unpack, [tar(("results/a.json", b"{}"), ("results/b.log", "link"))]),
+        "programs": (lambda text: ask(text, given, ["a", "xs"]), written),
     }
 
 
