@@ -91,8 +91,3 @@ class Checkpoint:
         raw = self.draft.raw
         holders = (raw, *(raw.get(name) for name in MTP_HOLDERS))
         return any(h.get(key) is not None for h in holders if isinstance(h, Mapping) for key in MTP_COUNTS)
-
-    @property
-    def mixed_attention(self) -> bool:
-        """Whether some draft layers slide and others attend to everything."""
-        return self.windows is not None and len({w is None for w in self.windows}) == 2

@@ -43,17 +43,6 @@ class Records(Protocol):
         ...
 
 
-class NoRecords:
-    """Keeps nothing: every question is asked afresh."""
-
-    def record(self, kind: str, key: str) -> Json | None:
-        """Nothing."""
-        return None
-
-    def keep(self, kind: str, key: str, record: Json) -> None:
-        """Dropped."""
-
-
 class Memory:
     """The kept answers about one checkpoint in a deployment with given settings; shared by threads.
 

@@ -12,7 +12,7 @@ from investigator.agents.interface import AgentContext, AgentResult, Promised
 from investigator.case import Case, EngineSpec, RepoSpec
 from investigator.checkpoint import Checkpoint
 from investigator.engines.registry import known
-from investigator.engines.remembered import Memory, NoRecords, Records
+from investigator.engines.remembered import Memory, Records
 from investigator.errors import NotFoundError, SourceError
 from investigator.events import Event, EventKind
 from investigator.model import Answer, Known, Role, Runner, SourceKind
@@ -22,6 +22,7 @@ from investigator.sources.text_tree import TextTree
 from tests.support import builders
 from tests.support import mini_vllm as mini
 from tests.support.miniature_vllm import checkpoint
+from tests.support.records import Shelf
 
 QUESTIONS = known("vllm").questions
 
@@ -63,7 +64,7 @@ class Visit:
 
 
 def agent(tree: Tree, records: Records | None = None) -> EngineAgent:
-    return EngineAgent("vllm", lambda spec: tree, records or NoRecords())
+    return EngineAgent("vllm", lambda spec: tree, records or Shelf())
 
 
 def test_every_question_gets_its_answer_with_lines_of_the_tree() -> None:
@@ -123,7 +124,7 @@ def test_a_tree_that_cannot_be_opened_is_the_agents_failure() -> None:
         raise NotFoundError(f"no {spec}", "")
 
     with pytest.raises(NotFoundError, match=r"no vllm==0\.20\.1"):
-        Visit(EngineAgent("vllm", fail, NoRecords()), checkpoint())
+        Visit(EngineAgent("vllm", fail, Shelf()), checkpoint())
 
 
 def test_the_log_names_each_question_and_whether_it_was_answered() -> None:
@@ -193,7 +194,7 @@ def test_an_engine_of_another_name_is_refused() -> None:
 
     opens: Callable[[EngineSpec], Tree] = lambda spec: mini.tree()  # noqa: E731
     with pytest.raises(UsageError, match="no engine named tgi is known"):
-        EngineAgent("tgi", opens, NoRecords())
+        EngineAgent("tgi", opens, Shelf())
 
 
 @pytest.mark.parametrize(

@@ -76,12 +76,6 @@ def test_published_drafters(
     assert (checkpoint.block_size, checkpoint.mask_token_id) == (block_size, mask)
 
 
-def test_only_a_drafter_with_both_kinds_is_mixed() -> None:
-    assert read_checkpoint(from_snapshot("z-lab/Qwen3.6-27B-DFlash")).mixed_attention
-    assert not read_checkpoint(from_snapshot("z-lab/Qwen3-8B-DFlash-b16")).mixed_attention
-    assert not read_checkpoint(from_snapshot("z-lab/Qwen3.8-27B-DFlash2")).mixed_attention
-
-
 def test_mimo_slides_everywhere_although_hugging_face_nulls_its_window() -> None:
     mimo = from_snapshot("XiaomiMiMo/MiMo-V2.5-Pro-FP4-DFlash")
 
@@ -148,7 +142,6 @@ def test_a_window_whose_switch_was_not_seen_is_unknown() -> None:
     checkpoint = read(zlab(use_sliding_window=...), complete=False)
 
     assert checkpoint.windows is None
-    assert not checkpoint.mixed_attention
 
 
 @pytest.mark.parametrize(

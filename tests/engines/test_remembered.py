@@ -11,32 +11,15 @@ from investigator.engines.interface import RunnerChoice, Step, Told
 from investigator.engines.remembered import (
     MOST_ENTRIES,
     Memory,
-    NoRecords,
     as_choice,
     as_told,
 )
 from investigator.model import Json, Known, NotKnown, Outcome, Refused, Runner, Unsupported
 from tests.support.builders import TextTree, source
 from tests.support.miniature_vllm import checkpoint
+from tests.support.records import Shelf
 
 A, B = "vllm/a.py", "vllm/b.py"
-
-
-class Shelf:
-    """Records in a dict, with a count of what was read and written."""
-
-    def __init__(self) -> None:
-        self.kept: dict[tuple[str, str], Json] = {}
-        self.read = 0
-        self.written = 0
-
-    def record(self, kind: str, key: str) -> Json | None:
-        self.read += 1
-        return self.kept.get((kind, key))
-
-    def keep(self, kind: str, key: str, record: Json) -> None:
-        self.written += 1
-        self.kept[kind, key] = record
 
 
 class Engine:
@@ -219,14 +202,6 @@ def test_a_record_of_another_shape_is_none(strange: Json) -> None:
 
     assert memory(Strange()).of(engine.tree).told("q", engine).outcome == Known("one")
     assert engine.asked == 1
-
-
-def test_without_a_store_every_question_is_asked() -> None:
-    engine = Engine(tree(a="one"))
-    for _ in range(2):
-        Memory(NoRecords(), checkpoint(), {}).of(engine.tree).told("q", engine)
-
-    assert engine.asked == 2
 
 
 @pytest.mark.parametrize("runner", [Runner.V1, Runner.V2, None])

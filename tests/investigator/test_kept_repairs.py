@@ -3,12 +3,11 @@
 import pytest
 
 from investigator.conduct import Repairs
-from investigator.engines.remembered import NoRecords
 from investigator.kept_repairs import kept
 from investigator.model import Json, NotChecked, Remedy, RemedyKind
 from investigator.sources.interface import Tree
-from tests.engines.test_remembered import Shelf
 from tests.support.builders import TextTree, patch, source
+from tests.support.records import Shelf
 
 
 class Workshop:
@@ -74,7 +73,7 @@ def test_what_git_refused_is_tried_again() -> None:
     ids=repr,
 )
 def test_a_record_of_another_shape_is_none(strange: Json) -> None:
-    class Strange(NoRecords):
+    class Strange(Shelf):
         def record(self, kind: str, key: str) -> Json | None:
             return strange
 

@@ -10,13 +10,13 @@ from investigator.case import Case, EngineSpec, RepoSpec
 from investigator.code.program import ParsedFiles
 from investigator.conduct import Judgement, Repairs
 from investigator.engines.registry import known
-from investigator.engines.remembered import NoRecords
 from investigator.events import ignore
 from investigator.model import Finding, RemedyKind, Runner, Verdict
 from investigator.patches import patch_bytes
 from investigator.run import Gathered
 from investigator.sources.text_tree import TextTree
 from tests.patches import miniature
+from tests.support.records import Shelf
 
 CASE = Case(engine=EngineSpec.parse("path:toy"), draft=RepoSpec.parse("toy/draft"))
 UPLOADED = datetime(2026, 4, 27, 8, 30, tzinfo=UTC)
@@ -51,7 +51,7 @@ def repairs(
     )
     gathered = Gathered(reports=(), checkpoint=miniature.checkpoint(), engine=here)
     judgement = Judgement(findings=findings, default_runner=Runner.V1)
-    repair = repairing.repairer(known("vllm"), NoRecords(), ParsedFiles(), upstream=upstream)
+    repair = repairing.repairer(known("vllm"), Shelf(), ParsedFiles(), upstream=upstream)
     return repair(CASE, gathered, judgement, ignore)
 
 

@@ -1,6 +1,6 @@
 """The reference semantics, on a pair small enough to be made up on the spot."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,12 +12,17 @@ torch.set_num_threads(1)  # many small steps: threads would only wait for each o
 
 from investigator.validation.checkpoint_files import write_checkpoint  # noqa: E402
 from investigator.validation.reference.checkpoints import load_pair  # noqa: E402
-from investigator.validation.reference.decoder import Geometry, head, target_states  # noqa: E402
+from investigator.validation.reference.decoder import (  # noqa: E402
+    Geometry,
+    KeyValues,
+    head,
+    target_head,
+    target_states,
+)
 from investigator.validation.reference.drafter import Drafter, draft_states  # noqa: E402
 from investigator.validation.reference.generation import (  # noqa: E402
     Counters,
     Pair,
-    continue_greedily,
     generate,
 )
 from investigator.validation.reference.semantics import FAULTS, REFERENCE, Semantics, combine  # noqa: E402
@@ -44,6 +49,22 @@ def made_up(spec: PairSpec = SPEC) -> Pair:
         target_geometry=Geometry.of(spec.target_config()),
         draft_config=spec.draft_config(),
     )
+
+
+def continue_greedily(pair: Pair, prompt: Sequence[int], new_tokens: int) -> list[int]:
+    """The target alone: what speculation must not change."""
+    cache = KeyValues(pair.target_geometry.layers)
+    device = pair.target["model.embed_tokens.weight"].device
+    ids, start = torch.tensor([list(prompt)], device=device), 0
+    output: list[int] = []
+    with torch.inference_mode():
+        while len(output) < new_tokens:
+            states = target_states(pair.target, pair.target_geometry, ids, start, cache)
+            start += ids.shape[1]
+            token = int(target_head(pair.target, pair.target_geometry, states[-1][:, -1]).argmax(-1))
+            output.append(token)
+            ids = torch.tensor([[token]], device=device)
+    return output
 
 
 PROMPT = [int(i) for i in torch.randint(64, (30,), generator=torch.Generator().manual_seed(0))]

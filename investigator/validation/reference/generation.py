@@ -113,19 +113,3 @@ def _generate(
         start += accepted + 1
         target_cache.crop(start)
     return Generation(output=output[:new_tokens], counters=counters, drafted=drafted)
-
-
-def continue_greedily(pair: Pair, prompt: Sequence[int], new_tokens: int) -> list[int]:
-    """The target alone: what speculation must not change."""
-    cache = KeyValues(pair.target_geometry.layers)
-    device = pair.target["model.embed_tokens.weight"].device
-    ids, start = torch.tensor([list(prompt)], device=device), 0
-    output: list[int] = []
-    with torch.inference_mode():
-        while len(output) < new_tokens:
-            states = target_states(pair.target, pair.target_geometry, ids, start, cache)
-            start += ids.shape[1]
-            token = int(target_head(pair.target, pair.target_geometry, states[-1][:, -1]).argmax(-1))
-            output.append(token)
-            ids = torch.tensor([[token]], device=device)
-    return output
