@@ -27,8 +27,7 @@ TARGET = Path(__file__).parents[1] / "docs" / "patches-by-release.md"
 
 def cell(finding: Finding, investigation: Investigation, notes: dict[str, int]) -> str:
     """What became of one contract on one runner; a long reason becomes a numbered note."""
-    question = f"{finding.contract}/{finding.runner.value}" if finding.runner else finding.contract
-    if by := [patch.contract for patch in investigation.patches if question in patch.proof.repaired]:
+    if by := [patch.contract for patch in investigation.patches if finding.question in patch.proof.repaired]:
         return "**repaired**" if finding.contract in by else f"**repaired** by {by[0]}"
     if finding.verdict in NOT_NEEDED:
         return "not needed"

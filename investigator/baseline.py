@@ -7,7 +7,7 @@ from pathlib import Path
 
 from investigator.errors import UsageError
 from investigator.model import CaseRecord, Finding, Investigation, Runner, Verdict
-from investigator.outcome import ACCEPTED, question
+from investigator.outcome import ACCEPTED
 
 MAX_BYTES = 16 << 20
 
@@ -68,7 +68,7 @@ def with_accepted(investigation: Investigation, baseline: Baseline) -> Investiga
         raise UsageError(
             f"the baseline is about another drafter: {before}, not {now}", "make one for this drafter"
         )
-    accepted = [question(finding) for finding in investigation.findings if baseline.accepts(finding)]
+    accepted = [finding.question for finding in investigation.findings if baseline.accepts(finding)]
     return replace(investigation, extra={**investigation.extra, ACCEPTED: accepted})
 
 

@@ -200,6 +200,21 @@ class Finding:
     consequence: str = ""
     live: bool | None = None
 
+    @property
+    def question(self) -> str:
+        """The name of the question that it answers."""
+        return question_name(self.contract, self.runner)
+
+
+def question_name(contract: str, runner: Runner | None) -> str:
+    """``contract/runner``, or ``contract`` where the runners do not differ."""
+    return f"{contract}/{runner.value}" if runner else contract
+
+
+def contract_of(question: str) -> str:
+    """The contract of a question's name."""
+    return question.partition("/")[0]
+
 
 class AgentStatus(StrEnum):
     """``partial``: some of its questions stayed unanswered."""

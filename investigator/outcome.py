@@ -25,11 +25,6 @@ def concerns_case(finding: Finding, runner: Runner | None) -> bool:
     return runner is None or finding.runner is None or finding.runner is runner
 
 
-def question(finding: Finding) -> str:
-    """``contract/runner``, or ``contract`` where the runners do not differ."""
-    return f"{finding.contract}/{finding.runner.value}" if finding.runner else finding.contract
-
-
 def reaches(verdict: Verdict, level: FailOn) -> bool:
     """Whether a verdict is as bad as ``level``, or worse."""
     order = list(Verdict)  # worst news first
@@ -46,7 +41,7 @@ def exit_code(investigation: Investigation, fail_on: FailOn, *, runner: Runner |
     accepted = investigation.extra.get(ACCEPTED) or ()
     assert isinstance(accepted, list | tuple)
     found = [f for f in investigation.findings if concerns_case(f, counted)]
-    verdicts = [f.verdict for f in found if question(f) not in accepted]
+    verdicts = [f.verdict for f in found if f.question not in accepted]
     if any(reaches(verdict, fail_on) for verdict in verdicts):
         return ExitCode.FINDINGS
     failed = any(agent.status is AgentStatus.FAILED for agent in investigation.agents)

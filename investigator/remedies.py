@@ -37,18 +37,17 @@ def _with_remedies(
 ) -> Finding:
     if finding.verdict not in TO_REPAIR:
         return finding
-    here = f"{finding.contract}/{finding.runner.value}" if finding.runner else finding.contract
     repairs = [
         Remedy(kind=RemedyKind.PATCH, ref=f"patches/{patch.name}", effect=patch.subject)
         for patch in patches
-        if here in patch.proof.repaired
+        if finding.question in patch.proof.repaired
     ]
     requests = [
         Remedy(kind=RemedyKind.PULL_REQUEST, ref=request.ref, effect=_effect(request))
         for request in pull_requests
         if finding.contract in request.repairs and not request.contained
     ]
-    around = settings.get(here, ())
+    around = settings.get(finding.question, ())
     return replace(finding, remedies=(*repairs, *finding.remedies, *around, *requests))
 
 

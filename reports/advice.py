@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from investigator.model import Finding, Investigation, PullRequestState, RemedyKind, Verdict
+from investigator.model import Finding, Investigation, PullRequestState, RemedyKind, Verdict, contract_of
 from investigator.reports import summary
 
 
@@ -42,9 +42,9 @@ def _nothing(findings: Sequence[Finding], undecided: Sequence[Finding]) -> Itera
 
 def _repairs(investigation: Investigation, faults: Sequence[Finding]) -> Iterator[str]:
     at_fault = contracts(faults)
-    proven = {name.partition("/")[0] for patch in investigation.patches for name in patch.proof.repaired}
+    proven = {contract_of(name) for patch in investigation.patches for name in patch.proof.repaired}
     mended = [name for name in at_fault if name in proven]
-    eased = {name.partition("/")[0] for patch in investigation.patches for name in patch.proof.eased}
+    eased = {contract_of(name) for patch in investigation.patches for name in patch.proof.eased}
     better = [name for name in at_fault if name in eased - proven]
     left = [name for name in at_fault if name not in eased | proven]
     if mended:
@@ -61,7 +61,7 @@ def _repairs(investigation: Investigation, faults: Sequence[Finding]) -> Iterato
             since = f" on {pull.merged_at:%Y-%m-%d}" if pull.merged_at else ""
             yield (
                 f"Later releases: {pull.ref}, merged{since}, repairs {listed(names)}; "
-                "investigate timeline shows from which release on."
+                "'investigate timeline' shows from which release on."
             )
     if asleep := contracts(f for f in faults if f.live is False):
         yield f"Dormant with the defaults of this case, until a setting changes: {listed(asleep)}."
@@ -71,7 +71,7 @@ def _repairs(investigation: Investigation, faults: Sequence[Finding]) -> Iterato
     if not any(fault.remedies or fault.verdict is Verdict.PARTIAL for fault in faults):
         name, release, _ = investigation.case.engine.partition("==")
         which = f" --engine {name}" if release else ""
-        yield f"No patch, no setting is known; investigate timeline{which} shows which releases keep them."
+        yield f"No patch, no setting is known; 'investigate timeline{which}' shows which releases keep them."
 
 
 def _by_setting(faults: Sequence[Finding]) -> dict[str, list[str]]:

@@ -75,7 +75,7 @@ def lines(text: str | Sequence[str]) -> Markup:
 
 def anchor(finding: Finding) -> str:
     """The id of a finding's section."""
-    return f"{finding.contract}-{finding.runner.value}" if finding.runner else finding.contract
+    return finding.question.replace("/", "-")
 
 
 def _hash(text: str) -> str:
@@ -119,9 +119,7 @@ def _template(name: str) -> "Template":
         "sentence": sentence,
         "by_position": charts.by_position,
         "spans": charts.spans,
-        "remedy": summary.remedy_text,
-        "kind": summary.remedy_kind,
-        "short": summary.remedy_name,
+        "kind": summary.kind_words,
         "origin": summary.origin_text,
         "decisive": rows.decisive,
         "in_one_line": content.in_one_line,

@@ -3,7 +3,7 @@
 from functools import cache
 from typing import TYPE_CHECKING
 
-from investigator.model import AgentReport, Evidence, Investigation, RemedyKind
+from investigator.model import AgentReport, Evidence, Investigation
 from investigator.reports import blocks, content, escape, rows, summary
 
 if TYPE_CHECKING:
@@ -25,15 +25,8 @@ def render(investigation: Investigation, opening: "Opening | None" = None) -> st
         **content.of(investigation),
         opening=blocks.as_markdown(opening.answer) if opening else "",
         symptom=blocks.as_markdown(opening.details) if opening else "",
-        remedy_cell=remedy_cell,
     )
     return text.strip() + "\n"
-
-
-def remedy_cell(row: rows.Row) -> str:
-    """What to do, in a table cell: each remedy's kind and name, pull requests where nothing is nearer."""
-    near = tuple(r for r in row.remedies if r.kind is not RemedyKind.PULL_REQUEST) or row.remedies
-    return ", ".join(f"{summary.remedy_kind(r)} {escape.markdown_code(summary.remedy_name(r))}" for r in near)
 
 
 def is_short(evidence: Evidence) -> bool:
@@ -95,7 +88,7 @@ def template(name: str) -> "Template":
         "day": lambda time: f"{time:%Y-%m-%d}",
         "seconds": seconds,
         "sentence": sentence,
-        "kind": summary.remedy_kind,
+        "kind": summary.kind_words,
         "origin": summary.origin_text,
         "decisive": rows.decisive,
         "in_one_line": content.in_one_line,

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from investigator.model import Evidence, Finding, Investigation, Remedy, Role, Runner, Verdict
+from investigator.model import Evidence, Finding, Investigation, Role, Runner, Verdict
 from investigator.reports import summary
 
 TOGETHER = (Verdict.NOT_APPLICABLE, Verdict.HONOURED)
@@ -50,11 +50,6 @@ class Row:
     def why(self) -> str:
         """The one reason of all; empty where each has its own."""
         return self.findings[0].why if self.one or self.verdict in FOR_ONE_REASON else ""
-
-    @property
-    def remedies(self) -> tuple[Remedy, ...]:
-        """Every way out, once."""
-        return tuple(dict.fromkeys(remedy for finding in self.findings for remedy in finding.remedies))
 
 
 def table_rows(investigation: Investigation) -> tuple[Row, ...]:

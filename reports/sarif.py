@@ -120,7 +120,7 @@ def _message(finding: Finding) -> str:
     said += [finding.happens] if finding.happens != finding.why else []
     said.append(finding.consequence)
     if finding.remedies:
-        ways = (f"{summary.remedy_kind(remedy)} {remedy.ref}" for remedy in finding.remedies)
+        ways = (f"{summary.kind_words(remedy.kind)} {remedy.ref}" for remedy in finding.remedies)
         said.append(f"What to do: {', '.join(ways)}")
     return _text(" ".join(sentence(part) for part in said if part))
 

@@ -6,6 +6,7 @@ The details are in ``investigation.json`` under ``extra``: ``patch_series`` and 
 from collections.abc import Iterator, Mapping, Sequence
 
 from investigator.model import Investigation, Json, Runner
+from investigator.reports.advice import listed
 from investigator.reports.blocks import Block, Bullets, Verbatim
 from investigator.reports.summary import runner_name
 
@@ -40,15 +41,15 @@ def _about(detour: Mapping[str, Json], in_use: Runner | None) -> str:
     runner = Runner(str(ran)) if ran in {each.value for each in Runner} else None
     avoids, leaves, undecided = (_texts(detour.get(key)) for key in ("avoids", "leaves", "undecided"))
     where = f"On model runner {runner_name(runner)}, " if runner is not None and runner is not in_use else ""
-    said = f"{where}avoids {_and(avoids)}; "
-    said += f"{_and(leaves)} stay{'s' * (len(leaves) == 1)} at fault" if leaves else "no fault is left"
-    said += f"; not known there: {_and(undecided)}" if undecided else ""
+    said = f"{where}avoids {listed(avoids)}; "
+    said += f"{listed(leaves)} stay{'s' * (len(leaves) == 1)} at fault" if leaves else "no fault is left"
+    said += f"; not known there: {listed(undecided)}" if undecided else ""
     return f"{said[0].upper()}{said[1:]}:"
 
 
 def _order(series: Mapping[str, Json]) -> Iterator[str]:
     for patch, below in _mapping(series.get("order")).items():
-        yield f"{patch} is written on top of {_and(_texts(below))}"
+        yield f"{patch} is written on top of {listed(_texts(below))}"
 
 
 def _covered(series: Mapping[str, Json]) -> Iterator[str]:
@@ -60,7 +61,7 @@ def _pairs(series: Mapping[str, Json]) -> Iterator[str]:
     pairs = [_mapping(pair) for pair in _items(series.get("pairs"))]
     if not pairs:
         return
-    fixed = [_and(_texts(pair.get("patches"))) for pair in pairs if not pair.get("commute")]
+    fixed = [listed(_texts(pair.get("patches"))) for pair in pairs if not pair.get("commute")]
     order = f"; the order matters for {'; '.join(fixed)}" if fixed else ", in either order"
     yield f"{_count(len(pairs), 'pair')} tried: each keeps what its patches repair alone{order}"
 
@@ -70,11 +71,11 @@ def _together(series: Mapping[str, Json]) -> Iterator[str]:
     if every:
         number = len(_texts(every.get("patches")))
         order = "in any order" if every.get("commute") else "in this order"
-        worse = _and(_texts(every.get("worse"))) or "nothing"
+        worse = listed(_texts(every.get("worse"))) or "nothing"
         eased = _texts(every.get("eased"))
-        partly = f", leave {_and(eased)} partial," if eased else ""
+        partly = f", leave {listed(eased)} partial," if eased else ""
         yield (
-            f"all {number} together, {order}, repair {_and(_texts(every.get('repaired')))}"
+            f"all {number} together, {order}, repair {listed(_texts(every.get('repaired')))}"
             f"{partly} and make {worse} worse"
         )
 
@@ -82,11 +83,7 @@ def _together(series: Mapping[str, Json]) -> Iterator[str]:
 def _refused(series: Mapping[str, Json]) -> Iterator[str]:
     contracts = [str(_mapping(refusal).get("contract")) for refusal in _items(series.get("refused"))]
     if contracts:
-        yield f"no patch for {_and(contracts)}: the reason is among what was not checked"
-
-
-def _and(words: Sequence[str]) -> str:
-    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+        yield f"no patch for {listed(contracts)}: the reason is among what was not checked"
 
 
 def _count(number: int, what: str) -> str:

@@ -10,13 +10,13 @@ from investigator.model import (
     Finding,
     Investigation,
     Origin,
-    Remedy,
     RemedyKind,
     Runner,
     Source,
     SourceKind,
     Verdict,
 )
+from investigator.outcome import concerns_case
 from investigator.reports.escape import safe_url
 
 MEANINGS: dict[Verdict, str] = {
@@ -57,8 +57,7 @@ _OPENINGS = {
 
 def in_use(finding: Finding, investigation: Investigation) -> bool:
     """Whether a finding is about the runner that this case uses by default (or about both)."""
-    runner = investigation.default_runner
-    return runner is None or finding.runner is None or finding.runner is runner
+    return concerns_case(finding, investigation.default_runner)
 
 
 def ordered(investigation: Investigation) -> tuple[Finding, ...]:
@@ -81,8 +80,7 @@ def counted(findings: Iterable[Finding]) -> dict[Verdict, int]:
 def is_accepted(finding: Finding, investigation: Investigation) -> bool:
     """Whether a baseline holds this finding as known."""
     accepted = investigation.extra.get("accepted")
-    question = f"{finding.contract}/{finding.runner.value}" if finding.runner else finding.contract
-    return isinstance(accepted, list | tuple) and question in accepted
+    return isinstance(accepted, list | tuple) and finding.question in accepted
 
 
 def failure_mode(finding: Finding, investigation: Investigation) -> str | None:
@@ -168,19 +166,9 @@ def is_dated(source: Source) -> bool:
     return source.origin is Origin.SNAPSHOT
 
 
-def remedy_kind(remedy: Remedy) -> str:
+def kind_words(kind: RemedyKind) -> str:
     """What sort of remedy it is, in words."""
-    return remedy.kind.value.replace("-", " ")
-
-
-def remedy_text(remedy: Remedy) -> str:
-    """One remedy in one line."""
-    return f"{remedy_kind(remedy)} {remedy.ref}" + (f": {remedy.effect}" if remedy.effect else "")
-
-
-def remedy_name(remedy: Remedy) -> str:
-    """A remedy's name where there is little room: a patch without its folder."""
-    return remedy.ref.rpartition("/")[2] if remedy.kind is RemedyKind.PATCH else remedy.ref
+    return kind.value.replace("-", " ")
 
 
 def title(finding: Finding) -> str:

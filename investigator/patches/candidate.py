@@ -5,12 +5,12 @@ from dataclasses import dataclass, field, replace
 
 from investigator.code.program import ParsedFiles, Program
 from investigator.errors import PatchError
-from investigator.model import PatchProof
+from investigator.model import PatchProof, contract_of, question_name
 from investigator.patches.diff import FileDiff, diff_edits, unified
 from investigator.patches.edits import Edit, Edits, by_path, edited_files
 from investigator.patches.repairs import CannotRepair, Fault, repair
 from investigator.patches.upstream import regression_test
-from investigator.patches.verify import Ask, Verdicts, contract_of, name, proof, try_patch
+from investigator.patches.verify import Ask, Verdicts, proof, try_patch
 from investigator.sources.interface import Tree
 from investigator.sources.overlay_tree import PatchedTree
 
@@ -66,7 +66,9 @@ class Bench:
         verdicts = self.ask(patched)
         found = proof(trial, self.verdicts, verdicts)
         if not any(contract_of(question) == fault.contract for question in found.repaired):
-            answers = [f"{name(q)} {v.value}" for q, v in verdicts.items() if q[0] == fault.contract]
+            answers = [
+                f"{question_name(*q)} {v.value}" for q, v in verdicts.items() if q[0] == fault.contract
+            ]
             reason = f"asked again after the edits, the answer is {', '.join(answers) or 'none'}"
             return CannotRepair(reason, fault.instead())
         if found.worse:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from investigator.checkpoint import Checkpoint
 from investigator.model import Finding, Remedy, Runner, Verdict
 from investigator.patches.settings import RUNNER_VARIABLE, Setting, serve_command
-from investigator.patches.verify import name
 from investigator.remedies import TO_REPAIR
 
 _STOPS = (Verdict.REFUSED, Verdict.UNSUPPORTED)
@@ -38,7 +37,7 @@ def usable(settings: Iterable[Setting], findings: Sequence[Finding]) -> tuple[Se
 def remedies_of(settings: Sequence[Setting], findings: Sequence[Finding]) -> Mapping[str, tuple[Remedy, ...]]:
     """What the settings do about each faulty question (``contract`` or ``contract/runner``)."""
     return {
-        name((finding.contract, finding.runner)): tuple(
+        finding.question: tuple(
             dict.fromkeys(setting.remedy() for setting in settings if _helps(setting, finding))
         )
         for finding in findings

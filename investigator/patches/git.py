@@ -132,7 +132,7 @@ def applied(patch: bytes, files: Mapping[str, bytes]) -> dict[str, bytes]:
         if refusal is not None:
             if before and place.git_apply(patch, "--check", "-R") is None:
                 raise PatchError(
-                    "the patch is applied already", "nothing to do; `investigate revert` undoes it"
+                    "the patch is applied already", "nothing to do; 'investigate revert' undoes it"
                 )
             raise PatchError(
                 f"the patch does not apply: {refusal}", "generate it again for exactly this engine"

@@ -7,14 +7,14 @@ from itertools import combinations
 
 from investigator.code.program import ParsedFiles
 from investigator.errors import PatchError
-from investigator.model import Json, Patch
+from investigator.model import Json, Patch, contract_of
 from investigator.patches.candidate import Bench, Candidate
 from investigator.patches.combination import Checker, Combination
 from investigator.patches.diff import mail
 from investigator.patches.git import applied
 from investigator.patches.letter import Letter
 from investigator.patches.repairs import REPAIRS, CannotRepair, Fault
-from investigator.patches.verify import Ask, contract_of, try_patch
+from investigator.patches.verify import Ask, try_patch
 from investigator.sources.interface import Tree
 
 

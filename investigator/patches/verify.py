@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from investigator.code.syntax import parse
-from investigator.model import PatchProof, Runner, Verdict
+from investigator.model import PatchProof, Runner, Verdict, question_name
 from investigator.patches.git import workplace
 from investigator.sources.interface import Tree
 
@@ -74,7 +74,7 @@ def _errors(path: str, content: bytes) -> int:
 def repaired(before: Verdicts, after: Verdicts) -> tuple[str, ...]:
     """The questions that are answered ``honoured`` now and were not before."""
     return tuple(
-        name(question)
+        question_name(*question)
         for question, verdict in after.items()
         if verdict is Verdict.HONOURED and before.get(question) is not Verdict.HONOURED
     )
@@ -83,7 +83,7 @@ def repaired(before: Verdicts, after: Verdicts) -> tuple[str, ...]:
 def worse(before: Verdicts, after: Verdicts) -> tuple[str, ...]:
     """The questions whose verdict got worse; one that is not answered any more counts."""
     return tuple(
-        name(question)
+        question_name(*question)
         for question, verdict in before.items()
         if _RANK[after.get(question, Verdict.UNKNOWN)] < _RANK[verdict]
     )
@@ -92,21 +92,10 @@ def worse(before: Verdicts, after: Verdicts) -> tuple[str, ...]:
 def eased(before: Verdicts, after: Verdicts) -> tuple[str, ...]:
     """The questions whose verdict got better and is not ``honoured``: from broken to partial."""
     return tuple(
-        name(question)
+        question_name(*question)
         for question, verdict in after.items()
         if verdict is Verdict.PARTIAL and before.get(question) is Verdict.BROKEN
     )
-
-
-def name(question: Question) -> str:
-    """``contract/runner``, or ``contract`` where the runners do not differ."""
-    contract, runner = question
-    return f"{contract}/{runner.value}" if runner else contract
-
-
-def contract_of(named: str) -> str:
-    """The contract in what :func:`name` wrote."""
-    return named.partition("/")[0]
 
 
 def proof(trial: Trial, before: Verdicts, after: Verdicts) -> PatchProof:

@@ -7,8 +7,8 @@ contracts' questions are asked again, and what differs is the effect.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from investigator.model import Evidence, Verdict
-from investigator.patches.verify import Ask, Question, Verdicts, name
+from investigator.model import Evidence, Verdict, question_name
+from investigator.patches.verify import Ask, Question, Verdicts
 from investigator.pull_requests.fit import Bases, Conflict, Fit, TreeFit, fit_diff, in_packages, packages_of
 from investigator.sources.diff_reader import ChangedFile
 from investigator.sources.interface import Tree
@@ -30,7 +30,7 @@ class Change:
 
     def __str__(self) -> str:
         before, after = (v.value if v else "not answered" for v in (self.before, self.after))
-        return f"{name(self.question)}: {before} → {after}"
+        return f"{question_name(*self.question)}: {before} → {after}"
 
     @property
     def repairs(self) -> bool:
@@ -135,7 +135,8 @@ def _conflicting(
         if quote is not None:
             question, item = quote
             contained = True
-            why = f"{name(question)} is honoured here by a line that it adds ({item.path}:{item.line})"
+            there = f"{item.path}:{item.line}"
+            why = f"{question_name(*question)} is honoured here by a line that it adds ({there})"
     shown = ", ".join(map(str, fitted.conflicts[:_SHOWN]))
     rest = len(fitted.conflicts) - _SHOWN
     where = shown + (f" and {rest} more" if rest > 0 else "")

@@ -2,11 +2,12 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import starmap
 
 from investigator.errors import InvestigateError
-from investigator.model import Evidence, PullRequest
+from investigator.model import Evidence, PullRequest, question_name
 from investigator.patches.diff import git_blob
-from investigator.patches.verify import Ask, Question, Verdicts, name
+from investigator.patches.verify import Ask, Question, Verdicts
 from investigator.pull_requests.commands import apply_diff, install_from_head
 from investigator.pull_requests.effect import Effect, contained_by_effect
 from investigator.pull_requests.fit import Bases, Fit
@@ -144,7 +145,7 @@ def _relations(ref: str, effect: Effect, found: Plan) -> list[str]:
         if ref in group:
             said += [f"repairs the same here as {other}" for other in group if other != ref]
     if ref in found.smallest:
-        repaired = ", ".join(map(name, found.repaired))
+        repaired = ", ".join(starmap(question_name, found.repaired))
         others = " and ".join(other for other in found.smallest if other != ref)
         alone = f"enough by itself to repair {repaired}"
         said.append(f"with {others} the smallest set that repairs {repaired}" if others else alone)

@@ -77,7 +77,7 @@ def test_a_condition_is_the_advice():
         ([fault("rope", verdict=Verdict.HONOURED)], "Nothing needs a repair"),
         ([fault("rope", runner=Runner.V2)], "Nothing"),
         ([fault("rope", verdict=Verdict.UNKNOWN)], "Not decided: rope; the reasons are below."),
-        ([fault("rope")], "No patch, no setting is known; investigate timeline --engine vllm shows"),
+        ([fault("rope")], "No patch, no setting is known; 'investigate timeline --engine vllm' shows"),
     ],
     ids=["sound", "only on the other runner", "undecided", "no way out"],
 )

@@ -1,10 +1,11 @@
 """A bug report for the engine's tracker."""
 
+import re
 from dataclasses import replace
 
 import pytest
 
-from investigator.model import Verdict
+from investigator.model import Remedy, RemedyKind, Verdict
 from investigator.reports import issue
 from tests.support import builders
 
@@ -71,3 +72,17 @@ def test_a_sound_engine_gives_nothing_to_report():
     sound = builders.investigation(findings=(builders.finding(verdict=Verdict.HONOURED),))
 
     assert "Nothing was found that the engine does differently" in issue.render(sound)
+
+
+def test_what_repairs_it_elsewhere_is_named_and_its_own_patch_is_not():
+    ways = (
+        Remedy(kind=RemedyKind.PATCH, ref="patches/0001-shift.patch", effect="adds one"),
+        Remedy(kind=RemedyKind.SETTING, ref="--no-enable-prefix-caching", effect="no reuse"),
+        Remedy(kind=RemedyKind.PULL_REQUEST, ref="vllm-project/vllm#40727", effect="merged: adds one"),
+    )
+    text = issue.render(builders.investigation(findings=(builders.finding(remedies=ways),)))
+
+    assert re.findall("^(?:Repaired|Avoided) by .*$", text, re.MULTILINE) == [
+        "Avoided by setting `--no-enable-prefix-caching`: no reuse",
+        "Repaired by pull request `vllm-project/vllm#40727`: merged 2026-05-20",
+    ]

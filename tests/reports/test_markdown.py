@@ -1,11 +1,12 @@
 """report.md: verdicts first, then why, then what was not looked at."""
 
 import re
+from dataclasses import replace
 from html import unescape
 
 from markdown_it import MarkdownIt
 
-from investigator.model import Runner, Verdict
+from investigator.model import Finding, Remedy, RemedyKind, Runner, Verdict
 from investigator.reports import json_report, markdown
 from tests.support import builders
 
@@ -168,3 +169,38 @@ def test_an_empty_run_is_a_report_too():
     )
 
     assert "**Nothing could be decided.**" in markdown.render(empty)
+
+
+def test_a_patch_that_repairs_a_part_is_named_where_the_rest_stays():
+    """It stands beside a pull request that repairs all, and is not called a repair."""
+    shift = builders.patch()
+    patch = replace(shift, proof=replace(shift.proof, eased=("config-coverage/v1",)))
+    pull = Remedy(kind=RemedyKind.PULL_REQUEST, ref="vllm-project/vllm#40727", effect="merged")
+    alone = builders.finding(contract="config-coverage", remedies=())
+    beside = replace(alone, remedies=(pull,))
+
+    def seen(finding: Finding) -> tuple[str, list[str]]:
+        text = markdown.render(builders.investigation(findings=(finding,), patches=(patch,)))
+        return first_table(text)[0][4], re.findall(r"^- \*\*(Repaired.*?):\*\*", text, re.MULTILINE)
+
+    assert seen(alone) == ("patch 0001-shift.patch in part", ["Repaired in part by"])
+    assert seen(beside) == (
+        "pull request vllm-project/vllm#40727, patch 0001-shift.patch in part",
+        ["Repaired by", "Repaired in part by"],
+    )
+
+
+def test_what_brings_pull_requests_to_an_engine_is_one_text_to_paste():
+    """What the engine holds already is not brought to it again."""
+    (pull,) = builders.investigation().pull_requests
+    pulls = (
+        replace(pull, commands=("install 1",), relations=("base of o/r#2",)),
+        replace(pull, ref="o/r#2", commands=("install 2", "apply 2"), contained=None),
+        replace(pull, ref="o/r#3", commands=("install 3",), contained=True),
+    )
+
+    text = markdown.render(builders.investigation(pull_requests=pulls))
+
+    assert "```sh\n# vllm-project/vllm#40727\ninstall 1\n\n# o/r#2\ninstall 2\napply 2\n```" in text
+    assert "install 3" not in text
+    assert "Update dflash aux layer indexing<br>base of o/r#" in text

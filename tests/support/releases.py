@@ -121,10 +121,7 @@ class Release:
         """``contract/runner`` -> verdict; those of the release itself are worked out once."""
         if changed is None and draft in self.known:
             return self.known[draft]
-        found = {
-            f"{f.contract}/{f.runner.value}" if f.runner else f.contract: f.verdict.value
-            for f in self.findings(draft, changed)
-        }
+        found = {f.question: f.verdict.value for f in self.findings(draft, changed)}
         if changed is None:
             self.known[draft] = found
         return found

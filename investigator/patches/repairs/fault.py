@@ -48,7 +48,7 @@ class Fault:
         )
         if others:
             return "; or ".join(others)
-        return "look for a release that keeps this promise with `investigate timeline`"
+        return "look for a release that keeps this promise with 'investigate timeline'"
 
 
 def _sentence(remedy: Remedy) -> str:
