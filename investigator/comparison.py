@@ -1,7 +1,7 @@
 """Two engines side by side for one drafter; pure results, made by :mod:`investigator.compare`."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from investigator.model import Evidence, Finding, Remedy, Runner, Source, Verdict
 
@@ -71,13 +71,19 @@ class Row:
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """Two engines side by side for one drafter."""
+    """Two engines side by side for one drafter.
+
+    ``method``: the speculative method. ``deployment``: the settings that the rows hold for, variables
+    by name and server flags by ``--name``.
+    """
 
     draft: str
     target: str | None
     a: Side
     b: Side
     rows: tuple[Row, ...]
+    method: str | None = None
+    deployment: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def differences(self) -> tuple[Row, ...]:

@@ -3,8 +3,8 @@
 Pure functions of verdicts in release order; nothing here knows where they come from.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from investigator.model import Evidence, Runner, Verdict
 
@@ -67,11 +67,17 @@ class Story:
 
 @dataclass(frozen=True, kw_only=True)
 class Timeline:
-    """One drafter over the releases of one engine, oldest first."""
+    """One drafter over the releases of one engine, oldest first.
+
+    ``method``: the speculative method. ``deployment``: the settings that the cells hold for, variables
+    by name and server flags by ``--name``.
+    """
 
     engine: str
     draft: str
     rows: tuple[ReleaseRow, ...]
+    method: str | None = None
+    deployment: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def questions(self) -> tuple[tuple[str, Runner | None], ...]:

@@ -141,7 +141,8 @@ def compared(one: Case, other: Case, workspace: Workspace) -> "Comparison":
 
     target = given.checkpoint.target
     sides = [asked(case, spec, kind) for case, spec, kind in zip((one, other), specs, kinds, strict=True)]
-    return compare(*sides, draft=str(one.draft), target=target.repo if target else None)
+    found = compare(*sides, draft=str(one.draft), target=target.repo if target else None)
+    return replace(found, method=given.checkpoint.method, deployment=one.deployment)
 
 
 def recognised(spec: EngineSpec, workspace: Workspace) -> EngineSpec:

@@ -16,6 +16,7 @@ from investigator.agents.interface import AgentContext, AgentResult
 from investigator.agents.quoting import answer_of
 from investigator.case import Case
 from investigator.checkpoint import Checkpoint
+from investigator.engines.deployment import Deployment
 from investigator.engines.registry import EngineKnown, known
 from investigator.engines.remembered import Memory, Records
 from investigator.errors import IncompleteError, InvestigateError, UsageError
@@ -104,13 +105,16 @@ def read(
     records: Records,
     *,
     draft: str,
-    environment: dict[str, str] | None = None,
+    deployment: Deployment | None = None,
     jobs: int = 2,
     progress: Progress = lambda row: None,
 ) -> Timeline:
-    """Ask every release; blocking. One that cannot be read is a row that says why."""
-    kind = known(engine)
-    memory = Memory(records, given.checkpoint, environment or {})
+    """Ask every release; blocking. One that cannot be read is a row that says why.
+
+    ``deployment``: the settings that every release is asked about, flags that the engine knows.
+    """
+    kind, deployment = known(engine), deployment or {}
+    memory = Memory(records, given.checkpoint, deployment)
 
     def row(release: Release) -> ReleaseRow:
         try:
@@ -124,7 +128,8 @@ def read(
 
     with ThreadPoolExecutor(max_workers=min(jobs, AT_ONCE), thread_name_prefix="release") as pool:
         rows = tuple(pool.map(row, releases))
-    return Timeline(engine=engine, draft=draft, rows=rows)
+    method = given.checkpoint.method
+    return Timeline(engine=engine, draft=draft, rows=rows, method=method, deployment=deployment)
 
 
 def ask_release(

@@ -27,6 +27,8 @@ def as_json(comparison: Comparison) -> str:
         "schema": 1,
         "draft": comparison.draft,
         "target": comparison.target,
+        "method": comparison.method,
+        "deployment": dict(comparison.deployment),
         "a": _side(comparison.a),
         "b": _side(comparison.b),
         "contracts": [_row(comparison, row) for row in comparison.rows],
@@ -83,8 +85,9 @@ def _evidence(shown: Evidence) -> dict[str, Json]:
 def as_markdown(comparison: Comparison) -> str:
     """A table of every promise, then each difference with the evidence on both sides."""
     a, b = comparison.a, comparison.b
+    own, given = summary.own_method(comparison.method), summary.setting_words(comparison.deployment)
     lines = [
-        f"# {markdown_code(comparison.draft)}: {markdown(a.name)} and {markdown(b.name)}",
+        f"# {markdown_code(comparison.draft)}{own}: {markdown(f'{a.name} and {b.name}{given}')}",
         "",
         markdown(conclusion(comparison)),
         "",
@@ -147,8 +150,14 @@ def for_terminal(comparison: Comparison) -> "RenderableType":
         if row.in_use and len(row.changes) > MOST_FUNCTIONS:
             also = ", ".join(change.function for change in row.changes[MOST_FUNCTIONS:])
             told.append(Text(visible(f"  changed as well: {also}"), "dim"))
-    title = Text(visible(f"{comparison.draft}: {conclusion(comparison)}"), "bold")
+    title = Text(visible(f"{_drafter(comparison)}: {conclusion(comparison)}"), "bold")
     return Group(title, table, *told)
+
+
+def _drafter(comparison: Comparison) -> str:
+    """The drafter, and what the deployment sets."""
+    given = summary.setting_words(comparison.deployment)
+    return f"{comparison.draft}{summary.own_method(comparison.method)}{given}"
 
 
 def _quotes(evidence: Sequence[Evidence]) -> Iterator[str]:

@@ -29,7 +29,7 @@ def of(investigation: Investigation) -> dict[str, Any]:
         "series": series_section.series_blocks(investigation),
         "detours": series_section.detour_blocks(investigation),
         "headline": summary.headline(investigation),
-        "own_method": summary.own_method(investigation.case),
+        "own_method": summary.own_method(investigation.case.method),
         "advice": advice.advice(investigation),
         "explained_verdicts": summary.TO_EXPLAIN,
         "counts": summary.counted(f for f in investigation.findings if summary.in_use(f, investigation)),

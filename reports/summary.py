@@ -1,11 +1,10 @@
 """What every format says the same way: order, headline, places, remedies."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from urllib.parse import quote
 
 from investigator.model import (
-    CaseRecord,
     Evidence,
     Finding,
     Investigation,
@@ -94,9 +93,14 @@ def failure_mode(finding: Finding, investigation: Investigation) -> str | None:
     return "configuration mismatch" if finding.contract in OF_CONFIGURATION else "implementation fault"
 
 
-def own_method(case: CaseRecord) -> str:
+def own_method(method: str | None) -> str:
     """What follows a drafter's name where that may be a whole model's, too; empty elsewhere."""
-    return " (its MTP layers)" if case.method == "mtp" else ""
+    return " (its MTP layers)" if method == "mtp" else ""
+
+
+def setting_words(deployment: Mapping[str, str]) -> str:
+    """What follows an engine's name where the deployment sets something: a comma, and the settings."""
+    return "".join(f", {name}={value}" if value else f", {name}" for name, value in deployment.items())
 
 
 def headline(investigation: Investigation) -> str:

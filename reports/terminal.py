@@ -38,7 +38,7 @@ def print_verdicts(console: Console, investigation: Investigation) -> None:
 def _verdicts(investigation: Investigation, width: int) -> Group:
     case = investigation.case
     parts: list[RenderableType] = [
-        Text(visible(f"{case.engine} with {case.draft}{summary.own_method(case)}"), style="bold"),
+        Text(visible(f"{case.engine} with {case.draft}{summary.own_method(case.method)}"), style="bold"),
         Text(visible(summary.headline(investigation))),
     ]
     if why := investigation.default_runner_why:

@@ -36,6 +36,8 @@ def _object(timeline: Timeline) -> dict[str, Json]:
         "schema": 1,
         "engine": timeline.engine,
         "draft": timeline.draft,
+        "method": timeline.method,
+        "deployment": dict(timeline.deployment),
         "releases": {row.version: _row(row) for row in timeline.rows},
         "stories": [
             {
@@ -85,8 +87,9 @@ def as_markdown(timelines: Sequence[Timeline]) -> str:
 
 def _markdown(timeline: Timeline) -> str:
     head = ["contract", "runner", *(markdown(_heading(row)) for row in timeline.rows)]
+    own = summary.own_method(timeline.method)
     lines = [
-        f"# {markdown_code(timeline.draft)} on {markdown(timeline.engine)}",
+        f"# {markdown_code(timeline.draft)}{own} on {markdown(_engine(timeline))}",
         "",
         f"| {' | '.join(head)} |",
         f"|{' --- |' * len(head)}",
@@ -101,6 +104,11 @@ def _markdown(timeline: Timeline) -> str:
     lines += [f"- {markdown(told)}" for told in stories(timeline)]
     lines += [f"- {markdown(note)}" for note in notes(timeline)]
     return "\n".join(lines) + "\n"
+
+
+def _engine(timeline: Timeline) -> str:
+    """The engine, and what the deployment sets."""
+    return f"{timeline.engine}{summary.setting_words(timeline.deployment)}"
 
 
 def stories(timeline: Timeline) -> list[str]:
@@ -175,6 +183,7 @@ def for_terminal(timeline: Timeline) -> "RenderableType":
         runners = (Text(r.runner.value if r.runner else "?", "dim") for r in timeline.rows)
         table.add_row("default runner", "", *runners)
     lines = [Text(visible(told)) for told in stories(timeline)]
-    title = Text(f"{visible(timeline.draft)} on {visible(timeline.engine)}", style="bold")
+    drafter = f"{timeline.draft}{summary.own_method(timeline.method)}"
+    title = Text(f"{visible(drafter)} on {visible(_engine(timeline))}", style="bold")
     extra = [Text(visible(note), style="yellow") for note in notes(timeline)]
     return Group(title, table, Text(_legend(), style="dim"), *lines, *extra)

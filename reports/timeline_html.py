@@ -41,9 +41,14 @@ class Question:
 
 @dataclass(frozen=True)
 class Part:
-    """One drafter's timeline as the page shows it."""
+    """One drafter's timeline as the page shows it.
+
+    ``own``: what follows the drafter's name. ``settings``: what the deployment sets.
+    """
 
     timeline: Timeline
+    own: str
+    settings: str
     chart: Markup
     questions: tuple[Question, ...]
     notes: tuple[str, ...]
@@ -62,7 +67,8 @@ def render(timelines: Sequence[Timeline]) -> str:
 
 def _part(timeline: Timeline, number: int) -> Part:
     questions = tuple(_question(timeline, story, number) for story in timeline.stories)
-    return Part(timeline, chart(timeline), questions, tuple(notes(timeline)))
+    own, settings = summary.own_method(timeline.method), summary.setting_words(timeline.deployment)
+    return Part(timeline, own, settings, chart(timeline), questions, tuple(notes(timeline)))
 
 
 def _question(timeline: Timeline, story: Story, number: int) -> Question:

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 import click
 
 from investigator.case import DEFAULT_DRAFT, DEFAULT_REFERENCES, Case, EngineKind, EngineSpec
-from investigator.commands.options import consoles, drafter, format_option, method_option, settings_options
+from investigator.commands.options import (
+    assignment,
+    consoles,
+    drafter,
+    format_option,
+    method_option,
+    server_flag,
+    settings_options,
+)
 from investigator.commands.output import require_writable, write_whole
 from investigator.commands.parameters import UserPath
 from investigator.errors import ExitCode
@@ -43,6 +51,10 @@ if TYPE_CHECKING:
 )
 @method_option
 @click.option("--reference", "references", multiple=True, default=DEFAULT_REFERENCES, help="As for run.")
+@click.option(
+    "--env", "environment", multiple=True, metavar="NAME=VALUE", help="As for run, for every release."
+)
+@click.option("--flag", "flags", multiple=True, metavar="NAME[=VALUE]", help="As for run, for every release.")
 @format_option("table", "markdown", "html", "json")
 @click.option("--out", type=UserPath(dir_okay=False), help="Write there instead.")
 @settings_options
@@ -53,6 +65,8 @@ def command(
     drafts: tuple[str, ...],
     method: str | None,
     references: tuple[str, ...],
+    environment: tuple[str, ...],
+    flags: tuple[str, ...],
     format_: str,
     out: Path | None,
     settings: Settings,
@@ -68,6 +82,7 @@ def command(
     data, talk = consoles(settings)
     first = first or known(engine).first
     bounds(first, last)
+    variables, said = dict(map(assignment, environment)), dict(map(server_flag, flags))
     named = {draft: drafter(draft, None, method) for draft in drafts}
     if out is not None:
         require_writable(out)
@@ -82,6 +97,8 @@ def command(
                 method=method,
                 references=references,
                 pull_requests=(),
+                environment=variables,
+                flags=said,
             )
             given = background(case, assembly(case, workspace, ignore).team)
             timelines.append(
@@ -92,6 +109,7 @@ def command(
                     given,
                     workspace.store,
                     draft=draft,
+                    deployment=case.deployment,
                     jobs=settings.jobs,
                     progress=lambda row: talk.print(f"{row.version} read", style="dim", highlight=False),
                 )

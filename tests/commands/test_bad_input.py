@@ -139,6 +139,8 @@ BAD_OPTIONS: tuple[tuple[tuple[str, ...], int, str], ...] = (
     (("timeline", "--offline", "--from", "x"), 2, "'x' is not a version"),
     (("timeline", "--offline", "--engine", "nosuch"), 2, "nosuch"),
     (("timeline", "--offline", "--draft", "x"), 2, "cannot read model repository 'x'"),
+    (("timeline", "--offline", "--env", "x"), 2, "cannot read --env 'x'"),
+    (("timeline", "--offline", "--flag", "=x"), 2, "cannot read --flag '=x'"),
     (("timeline", "--offline"), 3, "127.0.0.1"),
     (("timeline", "--offline", "--out", ""), 2, "'' is no path"),
     (("timeline", "--offline", "--out", "dir/missing/x"), 2, "cannot write dir/missing/x"),

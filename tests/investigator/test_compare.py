@@ -175,6 +175,20 @@ def test_the_table_on_a_terminal(found: Comparison) -> None:
     assert "+    shifted = [number + 1 for number in ids]" in text
 
 
+def test_the_title_says_what_drafts_and_what_both_deployments_set(found: Comparison) -> None:
+    own = replace(found, method="mtp", deployment={"--attention-backend": "triton"})
+    console = Console(width=120, record=True, file=io.StringIO())
+    console.print(shown.for_terminal(own))
+
+    first = console.export_text().splitlines()[0].rstrip()
+    assert first == f"z-lab/one (its MTP layers), --attention-backend=triton: vllm==2 keeps {OFFSET}"
+    assert shown.as_markdown(own).splitlines()[0] == (
+        "# `z-lab/one` (its MTP layers): vllm==1 and vllm==2, --attention-backend=triton"
+    )
+    value = json.loads(shown.as_json(own))
+    assert (value["method"], value["deployment"]) == ("mtp", {"--attention-backend": "triton"})
+
+
 def test_the_page_in_markdown(found: Comparison) -> None:
     text = shown.as_markdown(found)
 

@@ -11,6 +11,7 @@ from investigator.agents.interface import AgentContext, AgentResult
 from investigator.case import DEFAULT_REFERENCES, Case, EngineSpec, RepoSpec
 from investigator.code.program import Module
 from investigator.contracts.registry import BY_ID
+from investigator.engines.deployment import Deployment
 from investigator.errors import IncompleteError, SourceError, UsageError
 from investigator.events import Event, EventKind
 from investigator.history import ReleaseRow, Timeline
@@ -98,7 +99,12 @@ def given() -> Background:
     return Background(case, tuple(answers))
 
 
-def asked(workspace: Workspace, jobs: int = 2, progress: Callable[[ReleaseRow], None] = print) -> Timeline:
+def asked(
+    workspace: Workspace,
+    jobs: int = 2,
+    progress: Callable[[ReleaseRow], None] = print,
+    deployment: Deployment | None = None,
+) -> Timeline:
     return read(
         "vllm",
         chosen(workspace.index.releases("vllm"), None, None),
@@ -106,6 +112,7 @@ def asked(workspace: Workspace, jobs: int = 2, progress: Callable[[ReleaseRow], 
         given(),
         workspace.store,
         draft="mini/draft",
+        deployment=deployment,
         jobs=jobs,
         progress=progress,
     )
@@ -131,6 +138,15 @@ def test_first_bad_fixed_and_regressed(opened: Callable[..., Workspace]) -> None
     assert told[OFFSET, Runner.V1] == "first bad 0.20.0, fixed in 0.21.0, regressed in 0.23.0"
     assert told[DROP, None] == "first bad 0.20.0, fixed in 0.22.0"
     assert {row.runner for row in timeline.rows} == {Runner.V1}
+
+
+def test_every_release_is_asked_about_what_the_deployment_sets(opened: Callable[..., Workspace]) -> None:
+    settings = {"VLLM_USE_V2_MODEL_RUNNER": "1"}
+
+    timeline = asked(opened(), deployment=settings)
+
+    assert {row.runner for row in timeline.rows} == {Runner.V2}
+    assert (timeline.deployment, timeline.method) == (settings, "dflash")
 
 
 def test_cells_carry_the_engines_lines_alone(opened: Callable[..., Workspace]) -> None:

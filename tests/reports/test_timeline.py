@@ -1,6 +1,7 @@
 """A timeline as Markdown, as JSON, and on a terminal."""
 
 import json
+from dataclasses import replace
 from io import StringIO
 
 from markdown_it import MarkdownIt
@@ -9,6 +10,7 @@ from rich.console import Console
 from investigator.history import Cell, ReleaseRow, Timeline
 from investigator.model import Runner, Verdict
 from investigator.reports import timeline as shown
+from investigator.reports import timeline_html
 from tests.reports.test_timeline_html import MOVED
 from tests.support import builders
 
@@ -53,6 +55,23 @@ def test_json_has_one_object_for_one_drafter_and_a_list_for_several():
     assert one["releases"]["0.27.0"]["unread"] == "no wheel"
     assert one["stories"][0]["refused_since"] == "0.26.0"
     assert [each["draft"] for each in two["timelines"]] == [MOVED.draft, SOUND.draft]
+
+
+DEPLOYED = replace(MOVED, method="mtp", deployment={"--attention-backend": "triton", "--enforce-eager": ""})
+
+
+def test_the_title_says_what_drafts_and_what_the_deployment_sets():
+    title = "(its MTP layers) on vllm, --attention-backend=triton, --enforce-eager"
+
+    assert shown.as_markdown([DEPLOYED]).splitlines()[0] == f"# `{MOVED.draft}` {title}"
+    stream = StringIO()
+    Console(file=stream, width=100, markup=False).print(shown.for_terminal(DEPLOYED))
+    assert stream.getvalue().splitlines()[0].rstrip() == f"{MOVED.draft} {title}"
+    page = timeline_html.render([DEPLOYED])
+    settings = ", --attention-backend=triton, --enforce-eager"
+    assert f"</code> (its MTP layers) on vllm 0.24.0 to 0.27.0{settings}</h2>" in page
+    found = json.loads(shown.as_json([DEPLOYED]))
+    assert (found["method"], found["deployment"]) == ("mtp", dict(DEPLOYED.deployment))
 
 
 def test_a_terminal_gets_the_table_the_legend_and_the_notes():
