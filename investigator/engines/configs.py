@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from investigator.checkpoint import ModelConfig
 from investigator.code.values import ABSENT, Instance, Symbol, TracedDict, TracedList, Value
 
 TEXT_CONFIG = "get_text_config"
@@ -66,7 +67,20 @@ def config_object(
     return made
 
 
+def architectures(config: ModelConfig | None) -> list[str]:
+    """The architectures that a config's file names; empty where it names none, or is not known."""
+    return names(config.raw.get("architectures")) if config is not None else []
+
+
+def names(value: Value) -> list[str]:
+    """The texts of a config's list; empty where it is none."""
+    return (
+        TracedList(item for item in value if isinstance(item, str)) if isinstance(value, list | tuple) else []
+    )
+
+
 def traced(value: Value, label: str) -> Value:
+    """A config's value that tells where it comes from, down to the items of what it holds."""
     if isinstance(value, Mapping):
         made = TracedDict({key: traced(item, f"{label}.{key}") for key, item in value.items()})
         made.label = label

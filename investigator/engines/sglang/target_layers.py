@@ -30,13 +30,13 @@ from investigator.code.values import (
     find_unknown,
 )
 from investigator.engines import finding
-from investigator.engines.configs import NO_TARGET
+from investigator.engines.configs import NO_TARGET, architectures
 from investigator.engines.interface import Step, Told
 from investigator.engines.refusal import stopped
 from investigator.engines.sglang import layers as decoder
 from investigator.engines.sglang import roles
 from investigator.engines.sglang.states import LastNorm, Share, Stream
-from investigator.engines.sglang.world import ASSUMPTIONS, Session, World, architectures
+from investigator.engines.sglang.world import ASSUMPTIONS, Session, World
 from investigator.model import Known, NotKnown, Outcome, Refused, Unsupported
 
 SETTERS = {"eagle3": "set_eagle3_layers_to_capture", "eagle": "set_eagle3_layers_to_capture"}
@@ -157,12 +157,12 @@ def setter(world: World) -> str:
 def target_model(session: Session) -> tuple[Instance, list[decoder.DecoderLayer]] | NotKnown | Unsupported:
     """The target's object, its layers as symbols; or why there is none."""
     interp = session.interp
-    names = architectures(session.world.checkpoint.target)
-    if not names:
+    named = architectures(session.world.checkpoint.target)
+    if not named:
         return NotKnown(f"the target's architecture is not known; {NO_TARGET}")
-    cls = next((c for a in names if (c := roles.registered(interp, a)) is not None), None)
+    cls = next((c for a in named if (c := roles.registered(interp, a)) is not None), None)
     if cls is None:
-        return Unsupported(f"the registry has no model class {' or '.join(names)}")
+        return Unsupported(f"the registry has no model class {' or '.join(named)}")
     count = session.layers()
     if count is None:
         return NotKnown(f"the number of the target's layers is not known; {NO_TARGET}")

@@ -6,24 +6,22 @@ about the deployment is in ``ASSUMPTIONS``, and is reported.
 """
 
 import hashlib
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from investigator.checkpoint import Checkpoint, ModelConfig
+from investigator.checkpoint import Checkpoint
 from investigator.code import classes
 from investigator.code.interpreter import Frame, Interpreter, Native
 from investigator.code.program import Program
-from investigator.code.values import ClassValue, FunctionValue, Instance, Symbol, TracedList, Unknown, Value
-from investigator.engines import finding
-from investigator.engines.configs import config_object
+from investigator.code.values import ClassValue, FunctionValue, Instance, Unknown, Value
+from investigator.engines.configs import config_object, names
 from investigator.engines.deployment import Deployment, switched, variables
 from investigator.engines.finding import class_named
 from investigator.engines.interface import Told
-from investigator.engines.sglang import mtp, roles
-from investigator.engines.sglang.states import Does
-from investigator.model import Json
+from investigator.engines.sglang import mtp
+from investigator.engines.sglang.hf_configs import TRANSFORMERS, model_config, transformers
+from investigator.engines.sglang.platform import CONSTANTS, NATIVES
 
 ASSUMPTIONS = (
     "one CUDA GPU; no tensor, pipeline, data or context parallelism, no offloading",
@@ -34,20 +32,6 @@ ALGORITHMS = {"dflash": "DFLASH", "eagle3": "EAGLE3", "eagle": "EAGLE", "dspark"
 SPEC_INFO = "sglang/srt/speculative/spec_info.py"
 MAKES = "from_server_args"
 MODEL_CONFIG = "sglang/srt/configs/model_config.py"
-CONSTANTS: dict[str, Value] = {
-    "_is_cuda": True,
-    "_is_cpu": False,
-    "_is_hip": False,
-    "_is_npu": False,
-    "_is_xpu": False,
-    "_is_musa": False,
-    "_use_aiter": False,
-    "_is_gfx95_supported": False,
-    "_is_cpu_amx_available": False,
-}
-"""Module-level names that say what the machine is: one CUDA GPU."""
-
-
 SWITCHES = ("--disable-radix-cache", "--disable-overlap-schedule")
 BACKEND_FLAGS = (
     "--speculative-draft-attention-backend",
@@ -55,9 +39,6 @@ BACKEND_FLAGS = (
     "--attention-backend",
 )
 """What names the attention backend of the draft, the strongest first."""
-TRANSFORMERS = 5
-"""The major version that is taken for granted where a tree does not say which it needs."""
-_PIN = re.compile(r"^transformers *[=~>]= *(\d+)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -75,22 +56,16 @@ class World:
         interp = Interpreter(
             self.program,
             follow=follow,
-            natives={**_NATIVES, **(natives or {})},
+            natives={**NATIVES, **(natives or {})},
             constants=CONSTANTS,
             environment=variables(self.deployment),
         )
         return Session(interp, self)
 
     @property
-    def transformers(self) -> int | None:
-        """The major version of Transformers that this release is pinned to; None: not known."""
-        found = _PIN.search(self.program.requirement("transformers"))
-        return int(found[1]) if found else None
-
-    @property
     def assumptions(self) -> tuple[str, ...]:
         """What is taken for granted here."""
-        return ASSUMPTIONS if self.transformers else (*ASSUMPTIONS, f"Transformers {TRANSFORMERS}")
+        return ASSUMPTIONS if transformers(self.program) else (*ASSUMPTIONS, f"Transformers {TRANSFORMERS}")
 
     @cached_property
     def identity(self) -> str:
@@ -106,9 +81,9 @@ class Session:
         self.interp = interp
         self.world = world
         checkpoint = world.checkpoint
-        self.draft_config = self._config(checkpoint.draft, "draft config")
+        self.draft_config = model_config(interp, checkpoint.draft, "draft config")
         self.target_config = (
-            self._config(checkpoint.target, "target config")
+            model_config(interp, checkpoint.target, "target config")
             if checkpoint.target is not None
             else config_object({}, "target config", complete=False)
         )
@@ -157,43 +132,10 @@ class Session:
         """A frame at a class's module: to ask objects for attributes from."""
         return Frame(self.interp.globals_of(cls.module))
 
-    def _config(self, model: ModelConfig, label: str) -> Instance:
-        """A config as Hugging Face or the engine makes it: the engine's own class, where it has one
-        for the model type, brings properties."""
-        values = model.normalised
-        if (self.world.transformers or TRANSFORMERS) >= 5:
-            values = _rope_parameters(values)
-        made = config_object(values, label, model.complete)
-        for config, values in ((made, model.normalised), *_nested(made, model.normalised)):
-            kind = values.get("model_type")
-            config.cls = roles.config_class(self.interp, kind) if isinstance(kind, str) else None
-            if config.cls is not None:
-                self._remember_properties(config.cls)
-            elif isinstance(kind, str):
-                config.never = self._of_another_type(kind)
-        return made
-
-    def _of_another_type(self, kind: str) -> Callable[[ClassValue], bool]:
-        """Whether a config class is of another model type than a config that says its own."""
-
-        def tells(cls: ClassValue) -> bool:
-            named = classes.class_attribute(self.interp, cls, "model_type")
-            return isinstance(named, str) and named not in ("", kind)
-
-        return tells
-
-    def _remember_properties(self, cls: ClassValue) -> None:
-        """Work a config's properties out once: they are functions of its keys, asked layer by layer."""
-        for base in classes.mro(self.interp, cls):
-            for method in finding.own_methods(self.interp, base) if isinstance(base, ClassValue) else ():
-                if "property" in method.decorators:
-                    self.interp.natives[method.qualified_name] = _remembered(method)
-
     @property
     def draft_architectures(self) -> list[str]:
         """The architectures of the drafter's config as the engine hands it to its code."""
-        named = self.draft_config.attributes.get("architectures")
-        return [name for name in named if isinstance(name, str)] if isinstance(named, list) else []
+        return names(self.draft_config.attributes.get("architectures"))
 
     def _draft_model_config(self) -> Instance:
         checkpoint = self.world.checkpoint
@@ -273,128 +215,3 @@ class Session:
     ) -> Value:
         """``ModelConfig.from_server_args(server_args, is_draft_model=...)``."""
         return self.draft_model_config if kwargs.get("is_draft_model") is True else self.model_config
-
-
-def _rope_parameters(values: Mapping[str, Json]) -> Mapping[str, Json]:
-    """A config's flat rotation keys as Transformers 5 hands them on: in one dictionary, under two names."""
-    made = {
-        key: _rope_parameters(value) if key == "text_config" and isinstance(value, Mapping) else value
-        for key, value in values.items()
-    }
-    if "rope_theta" in made and made.get("rope_parameters") is None:
-        scaling = made.get("rope_scaling")
-        given = scaling if isinstance(scaling, Mapping) else {}
-        parameters = {"rope_type": "default", **given, "rope_theta": made.pop("rope_theta")}
-        made["rope_parameters"] = made["rope_scaling"] = parameters
-    return made
-
-
-def _nested(made: Instance, values: Mapping[str, Json]) -> list[tuple[Instance, Mapping[str, Json]]]:
-    found = []
-    for key, inner in made.attributes.items():
-        part = values.get(key)
-        if isinstance(inner, Instance) and isinstance(part, Mapping):
-            found.append((inner, part))
-    return found
-
-
-def architectures(model: ModelConfig | None) -> list[str]:
-    """The architectures that a config names; empty when it is not known."""
-    value = model.raw.get("architectures") if model is not None else None
-    return (
-        TracedList(item for item in value if isinstance(item, str)) if isinstance(value, list | tuple) else []
-    )
-
-
-def _remembered(method: FunctionValue) -> Native:
-    values: dict[int, Value] = {}
-
-    def handler(interp: Interpreter, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
-        key = id(args[0])
-        if key not in values:
-            values[key] = interp.enter(method, args, kwargs)
-        return values[key]
-
-    return handler
-
-
-def _fixed(**attributes: Value) -> Native:
-    """A function that gives an object with these attributes."""
-    return lambda *_: Instance(None, dict(attributes), complete=False)
-
-
-class _NoBackend(Symbol):
-    """How experts talk between ranks where there is one: not at all."""
-
-    def attribute(self, name: str) -> Value:
-        """``is_deepep`` and its like."""
-        return Does(lambda *_: name == "is_none") if name.startswith("is_") else NotImplemented
-
-
-_RANK: dict[str, Value] = {
-    "is_first_rank": True,
-    "is_last_rank": True,
-    "world_size": 1,
-    "rank_in_group": 0,
-    "rank": 0,
-}
-_PARALLEL: dict[str, Value] = {
-    "tp_size": 1,
-    "tp_rank": 0,
-    "pp_size": 1,
-    "pp_rank": 0,
-    "dp_size": 1,
-    "attn_tp_size": 1,
-    "attn_tp_rank": 0,
-    "attn_dp_size": 1,
-    "attn_dcp_size": 1,
-    "moe_ep_size": 1,
-    "enable_dp_lm_head": False,
-    "enable_dp_attention": False,
-}
-
-
-def _parallel() -> Value:
-    groups = {name: Instance(None, dict(_RANK), complete=False) for name in ("pp_group", "tp_group")}
-    return Instance(None, {**_PARALLEL, **groups}, complete=False)
-
-
-_NATIVES: dict[str, Native] = {
-    "get_pp_group": _fixed(**_RANK),
-    "get_tp_group": _fixed(**_RANK),
-    "get_attention_tp_group": _fixed(**_RANK),
-    "get_parallel": lambda *_: _parallel(),
-    "get_forward": _fixed(sp_active=False),
-    "get_attn_tp_context": _fixed(
-        input_scattered=False, is_dsa=False, is_nsa=False, allow_input_scattered=False
-    ),
-    "get_moe_a2a_backend": lambda *_: _NoBackend(),
-    "get_tensor_model_parallel_world_size": lambda *_: 1,
-    "get_tensor_model_parallel_rank": lambda *_: 0,
-    "get_attention_tp_size": lambda *_: 1,
-    "get_attention_tp_rank": lambda *_: 0,
-    "get_attention_dp_size": lambda *_: 1,
-    "get_moe_expert_parallel_world_size": lambda *_: 1,
-    "is_dp_attention_enabled": lambda *_: False,
-    **dict.fromkeys(
-        (
-            "dsa_use_prefill_cp",
-            "nsa_use_prefill_cp",
-            "mla_use_prefill_cp",
-            "is_cp_v2_active",
-            "is_dsa_enable_prefill_cp",
-            "is_nsa_enable_prefill_cp",
-            "is_mla_prefill_cp_enabled",
-            "is_prefill_context_parallel_enabled",
-            "is_context_parallel_extend",
-        ),
-        lambda *_: False,
-    ),
-    "get_platform_worker_cls": lambda *_: None,  # only other platforms bring workers of their own
-    "is_npu": lambda *_: False,
-    "is_hip": lambda *_: False,
-    "is_cpu": lambda *_: False,
-    "is_xpu": lambda *_: False,
-    "is_musa": lambda *_: False,
-    "is_cuda": lambda *_: True,
-}

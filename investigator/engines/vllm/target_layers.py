@@ -30,12 +30,12 @@ from investigator.code.values import (
     find_unknown,
 )
 from investigator.engines import refusal
-from investigator.engines.configs import NO_TARGET
+from investigator.engines.configs import NO_TARGET, architectures
 from investigator.engines.finding import sole_caller, through_caller
 from investigator.engines.interface import Step, Told
 from investigator.engines.vllm import drafter, roles, runners
 from investigator.engines.vllm.states import Layer, LayerStack, Norm, Positions, State
-from investigator.engines.vllm.world import ASSUMPTIONS, Session, World, target_architectures
+from investigator.engines.vllm.world import ASSUMPTIONS, Session, World
 from investigator.model import Known, NotKnown, Outcome, Refused, Runner
 
 SETTER = "set_aux_hidden_state_layers"
@@ -186,7 +186,7 @@ def _depths(session: Session, runner: Runner, numbers: tuple[int, ...]) -> tuple
     interp = session.interp
     model = target_model(session)
     if model is None or model.cls is None:
-        named_so = target_architectures(session.world.checkpoint)
+        named_so = architectures(session.world.checkpoint.target)
         asked = f"{named_so}" if named_so else f"(not known); {NO_TARGET}"
         return Unknown(f"no model class for the target's architecture {asked}"), ()
     cls = model.cls
@@ -226,9 +226,9 @@ def _stops(interp: Interpreter, function: FunctionValue, call: Node) -> tuple[Fu
 
 def target_model(session: Session) -> Instance | None:
     """The target's model object, worked out on demand; None when its class is not known."""
-    architectures = target_architectures(session.world.checkpoint)
+    named = architectures(session.world.checkpoint.target)
     interp = session.interp
-    cls = next((c for a in architectures if (c := roles.registered(interp, a)) is not None), None)
+    cls = next((c for a in named if (c := roles.registered(interp, a)) is not None), None)
     if cls is None:
         return None
     interp.natives["SupportsMultiModal.get_language_model"] = _language_model

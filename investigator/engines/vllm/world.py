@@ -10,41 +10,32 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from investigator.checkpoint import Checkpoint, ModelConfig
+from investigator.checkpoint import Checkpoint
 from investigator.code.interpreter import Interpreter, Native
 from investigator.code.program import Program
 from investigator.code.values import (
     ClassValue,
-    External,
     Instance,
-    TracedList,
     Unknown,
     Value,
 )
-from investigator.engines.configs import NO_TARGET, config_object, traced
+from investigator.engines.configs import NO_TARGET, architectures, config_object, names
 from investigator.engines.deployment import Deployment, variables
 from investigator.engines.interface import Told
 from investigator.engines.vllm import mtp, roles
-from investigator.engines.vllm.platform import CudaPlatform
-from investigator.model import Json, Runner
+from investigator.engines.vllm.hf_configs import (
+    draft_config,
+    gather_rope,
+    target_window,
+)
+from investigator.engines.vllm.platform import CONSTANTS, NATIVES
+from investigator.model import Runner
 
 ASSUMPTIONS = (
     "one CUDA GPU with Triton; no tensor, pipeline, data or context parallelism",
     "no LoRA, KV connector, custom logits processor or diffusion model",
     "engine arguments at their defaults except those the case names",
 )
-CONVERTERS = "vllm/transformers_utils/configs/speculators/algos.py"
-LAYER_KEYS = frozenset(
-    {
-        "aux_hidden_state_layer_ids",
-        "dspark_target_layer_ids",
-        "eagle_aux_hidden_state_layer_ids",
-        "eagle_config",
-        "layer_ids",
-        "target_layer_ids",
-    }
-)
-"""Keys that name target layers, in any layout that an engine reads."""
 RUNNER_VARIABLE = "VLLM_USE_V2_MODEL_RUNNER"
 NO_ARCHITECTURE = f"the target's architecture is not known; {NO_TARGET}"
 
@@ -74,20 +65,20 @@ class World:
         interp = Interpreter(
             self.program,
             follow=follow,
-            natives={**_NATIVES, **(natives or {})},
-            constants=_CONSTANTS,
+            natives={**NATIVES, **(natives or {})},
+            constants=CONSTANTS,
             environment=environment,
         )
         return Session(interp, self, runner)
 
     def target_flag(self, name: str) -> Value:
         """What the class of the target's architecture says of itself (``is_hybrid``)."""
-        architectures = target_architectures(self.checkpoint)
+        named = architectures(self.checkpoint.target)
 
         def look(program: Program) -> Value:
             environment = variables(self.deployment)
-            interp = Interpreter(program, natives=_NATIVES, constants=_CONSTANTS, environment=environment)
-            return roles.architecture_flag(interp, architectures, name)
+            interp = Interpreter(program, natives=NATIVES, constants=CONSTANTS, environment=environment)
+            return roles.architecture_flag(interp, named, name)
 
         return self.program.shared(f"{name} {self.identity}", look)
 
@@ -125,7 +116,7 @@ class Session:
         self.world = world
         self.runner = runner
         checkpoint = world.checkpoint
-        self.draft_config = self._draft_config()
+        self.draft_config = draft_config(interp, checkpoint)
         target = checkpoint.target
         known = (target.normalised, target.complete) if target is not None else ({}, False)
         self.target_config = config_object(known[0], "target config", known[1])
@@ -134,35 +125,11 @@ class Session:
         self.told: Told | None = None
         """The answer to every question where the engine does not start with this drafter."""
         for config in (self.draft_config, self.target_text_config):
-            _gather_rope(config)
+            gather_rope(config)
         self.vllm_config = self._vllm_config()
         interp.natives["get_current_vllm_config"] = lambda *_: self.vllm_config
         interp.natives["ModelConfig.get_vocab_size"] = lambda *_: self._target_vocabulary()
         interp.natives["get_current_vllm_config_or_none"] = lambda *_: self.vllm_config
-
-    def _draft_config(self) -> Instance:
-        """The drafter's config as this engine hands it to its code."""
-        checkpoint = self.world.checkpoint
-        draft = checkpoint.draft
-        values: Mapping[str, Value] = draft.normalised
-        if checkpoint.layout == "speculators":
-            values = self._converted(draft)
-        # A file that names its layers in one layout does not name them in another one too.
-        other = LAYER_KEYS if checkpoint.target_layer_ids is not None else frozenset()
-        return config_object(values, "draft config", draft.complete, other)
-
-    def _converted(self, draft: ModelConfig) -> Mapping[str, Value]:
-        """A speculators file as the engine's own converter for its method leaves it."""
-        inner = draft.normalised.get("transformer_layer_config")
-        converted: dict[str, Value] = dict(inner) if isinstance(inner, Mapping) else {}
-        kind = draft.raw.get("speculators_model_type")
-        for module in self.interp.program.mentioning([f'("{kind}")', "pre_trained_config"], [CONVERTERS]):
-            for function in roles.functions(self.interp, module):
-                if any(d.endswith((f'("{kind}")', f"('{kind}')")) for d in function.decorators):
-                    given = {"config_dict": dict(draft.raw), "pre_trained_config": converted}
-                    self.interp.enter(function, (), given)
-                    return converted
-        return converted
 
     def class_named(self, name: str, hint: str) -> ClassValue | None:
         """A class of the engine by name: from the hinted file, else from wherever it is defined."""
@@ -211,7 +178,7 @@ class Session:
             "draft model config",
             hf_config=self.draft_config,
             hf_text_config=self.draft_config,
-            architectures=TracedList(_strings(self.draft_config.attributes.get("architectures"))),
+            architectures=names(self.draft_config.attributes.get("architectures")),
             model=checkpoint.draft.repo,
             quantization=None,
         )
@@ -226,14 +193,14 @@ class Session:
             model=checkpoint.draft.repo,
             speculative_token_tree=Unknown("the tree of drafted tokens is worked out when the engine starts"),
         )
-        architectures = TracedList(target_architectures(checkpoint))
+        named = architectures(checkpoint.target)
         target = self._object(
             self.class_named("ModelConfig", f"{config}/model.py"),
             "target model config",
             hf_config=self.target_config,
             hf_text_config=self.target_text_config,
-            architectures=architectures,
-            architecture=architectures[0] if architectures else Unknown(NO_ARCHITECTURE),
+            architectures=named,
+            architecture=named[0] if named else Unknown(NO_ARCHITECTURE),
             runner_type="generate",
             is_diffusion=False,
             is_attention_free=False,
@@ -252,7 +219,7 @@ class Session:
         cache = self._object(
             self.class_named("CacheConfig", f"{config}/cache.py"),
             "cache config",
-            sliding_window=_target_window(self.target_text_config),
+            sliding_window=target_window(self.target_text_config),
             kv_sharing_fast_prefill=False,
             cache_dtype="auto",
         )
@@ -286,7 +253,7 @@ class Session:
                 started.draft_config,
                 started.told,
             )
-            _gather_rope(self.draft_config)
+            gather_rope(self.draft_config)
         scheduler = self._object(
             self.class_named("SchedulerConfig", f"{config}/scheduler.py"), "scheduler config"
         )
@@ -331,68 +298,3 @@ class Session:
         """How many decoder layers the target has."""
         count = self.target_text_config.attributes.get("num_hidden_layers")
         return count if isinstance(count, int) else self.world.checkpoint.num_target_layers
-
-
-def _gather_rope(config: Instance) -> None:
-    """``rope_parameters`` as Transformers makes it of the flat keys, before an engine sees it."""
-    attributes = config.attributes
-    if attributes.get("rope_parameters") is None and attributes.get("rope_theta") is not None:
-        scaling = attributes.get("rope_scaling")
-        made = {"rope_type": "default", **(scaling if isinstance(scaling, dict) else {})}
-        label = f"{config.label}.rope_parameters"
-        attributes["rope_parameters"] = traced({**made, "rope_theta": attributes["rope_theta"]}, label)
-
-
-def target_architectures(checkpoint: Checkpoint) -> list[str]:
-    """The target's architectures as its config names them; empty when it is not known."""
-    return _strings(checkpoint.target.raw.get("architectures")) if checkpoint.target is not None else []
-
-
-def _strings(value: Json) -> list[str]:
-    return [item for item in value if isinstance(item, str)] if isinstance(value, (list, tuple)) else []
-
-
-def _target_window(text_config: Instance) -> Value:
-    window = text_config.attributes.get("sliding_window")
-    if window is None:
-        return None
-    if text_config.attributes.get("use_sliding_window") is False:
-        return None
-    types = text_config.attributes.get("layer_types")
-    if isinstance(types, list) and any(kind != "sliding_attention" for kind in types):
-        return None
-    return window
-
-
-def _one(*_: Value) -> Value:
-    return 1
-
-
-def _zero(*_: Value) -> Value:
-    return 0
-
-
-def _only_rank(*_: Value) -> Value:
-    return Instance(
-        None,
-        {"is_first_rank": True, "is_last_rank": True, "world_size": 1, "rank_in_group": 0, "rank": 0},
-        complete=False,
-        label=None,
-    )
-
-
-_CONSTANTS: dict[str, Value] = {
-    "HAS_TRITON": True,
-    "current_platform": CudaPlatform(),
-    # Nothing of these decides an answer; following them would only read more files.
-    **{name: External(name) for name in ("MULTIMODAL_REGISTRY", "set_model_tag", "triton")},
-}
-_NATIVES: dict[str, Native] = {
-    "get_tensor_model_parallel_world_size": _one,
-    "get_tensor_model_parallel_rank": _zero,
-    "get_pp_group": _only_rank,
-    "get_tp_group": _only_rank,
-    "has_triton": lambda *_: True,
-    "importlib.metadata.entry_points": lambda *_: [],
-    "torch.nn.Parameter": lambda *_: Instance(None, {}, complete=False),  # surely something
-}
