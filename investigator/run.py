@@ -207,6 +207,8 @@ class _Visit:
             self.error = error
         except Exception as error:
             trace = traceback.format_exc()
+            while isinstance(error, ExceptionGroup):  # of tasks of its own: the first says what it was
+                error = error.exceptions[0]
             self.error = IncompleteError(
                 f"a defect in this program: {type(error).__name__}: {error}",
                 "log.jsonl has the trace; please report it",

@@ -16,16 +16,16 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from types import ModuleType
 from typing import Any
-from urllib.parse import urlsplit
 
 from investigator.errors import LimitError, SourceError, UsageError
-from investigator.sources.transport import is_private
+from investigator.sources.web import is_secure, parts_of
 
 TIMEOUT = 300.0
 """Seconds that one git command may take."""
 
 _REF = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/+-]{0,199}\Z")
 _COMMIT = re.compile(r"[0-9a-f]{40}\Z")
+_HOST = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?")
 _PATH = re.compile(r"(/[A-Za-z0-9._~-]+)+/?\Z")
 
 _GUARDS = (
@@ -59,16 +59,12 @@ def checked_url(url: str) -> str:
 
     Raises UsageError.
     """
-    parts = urlsplit(url)  # drops tabs and line ends without a word
-    host = parts.hostname or ""
-    plain = parts.scheme == "https" or (parts.scheme == "http" and is_private(host))
-    try:
-        named = re.fullmatch(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?", host) is not None and parts.port != 0
-    except ValueError:
-        named = False
+    parts = parts_of(url)  # drops tabs and line ends without a word
     if (
-        not (plain and named and _PATH.match(parts.path))
-        or "@" in parts.netloc
+        parts is None
+        or not is_secure(url)
+        or not _HOST.fullmatch(parts.hostname or "")
+        or not _PATH.match(parts.path)
         or any(character <= " " for character in url)
         or parts.query
         or parts.fragment

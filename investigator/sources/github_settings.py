@@ -2,11 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from investigator.errors import UsageError
 from investigator.sources.reachable import is_proxied
-from investigator.sources.web import is_private
+from investigator.sources.web import is_secure
 
 DEFAULT_API = "https://api.github.com"
 
@@ -30,9 +29,7 @@ class GitHubSettings:
     def from_environment(cls, environment: Mapping[str, str]) -> "GitHubSettings":
         """``GITHUB_API_URL``, and ``GITHUB_TOKEN`` or ``GH_TOKEN``. Raises UsageError."""
         api_url = environment.get("GITHUB_API_URL", "").rstrip("/") or DEFAULT_API
-        parts = urlsplit(api_url)
-        plain = parts.scheme == "http" and is_private(parts.hostname or "")
-        if not (parts.scheme == "https" or plain) or not parts.hostname or "@" in parts.netloc:
+        if not is_secure(api_url):
             raise UsageError(
                 "GITHUB_API_URL is not an address that a token may be sent to",
                 "set it to https://HOST/api/v3 (plain http only for this machine or a private address)",

@@ -4,11 +4,10 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from investigator.errors import UsageError
 from investigator.sources.reachable import is_proxied
-from investigator.sources.transport import is_private
+from investigator.sources.web import is_secure
 
 DEFAULT_ENDPOINT = "https://huggingface.co"
 
@@ -33,9 +32,7 @@ class HubSettings:
     def from_environment(cls, environment: Mapping[str, str]) -> "HubSettings":
         """``HF_ENDPOINT``, ``HF_TOKEN``, ``HF_HUB_CACHE`` or ``HF_HOME``. Raises UsageError."""
         endpoint = environment.get("HF_ENDPOINT", "").rstrip("/") or DEFAULT_ENDPOINT
-        parts = urlsplit(endpoint)
-        plain = parts.scheme == "http" and is_private(parts.hostname or "")
-        if not (parts.scheme == "https" or plain) or not parts.hostname or parts.username:
+        if not is_secure(endpoint):
             raise UsageError(
                 "HF_ENDPOINT is not an address that a token may be sent to",
                 "set it to https://HOST (plain http only for this machine or a private address)",

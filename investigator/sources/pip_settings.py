@@ -8,11 +8,13 @@ environment's own file (``sys.prefix``), ``PIP_CONFIG_FILE``, then ``PIP_*`` var
 import configparser
 import os
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from investigator.errors import UsageError
+from investigator.sources.web import parts_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,22 +38,36 @@ class PipSettings:
 
 
 def read_pip_settings() -> PipSettings:
-    """pip's settings on this machine, for this user. Raises UsageError for a broken file."""
+    """pip's settings on this machine, for this user.
+
+    Raises UsageError for a broken file and for an address that is none.
+    """
     values: dict[str, str] = {}
     for path in config_files():
         values.update(_from_file(path))
     values.update(_from_environment())
     ca_bundle = values.get("cert") or os.environ.get("REQUESTS_CA_BUNDLE") or os.environ.get("CURL_CA_BUNDLE")
     return PipSettings(
-        index_url=values.get("index-url", "").strip() or None,
-        extra_index_urls=tuple(values.get("extra-index-url", "").split()),
-        find_links=tuple(values.get("find-links", "").split()),
+        index_url=next(iter(_addresses(values, "index-url")), None),
+        extra_index_urls=_addresses(values, "extra-index-url"),
+        find_links=_addresses(values, "find-links"),
         no_index=values.get("no-index", "").strip().lower() in ("1", "true", "yes", "on", "y", "t"),
         cert=ca_bundle or None,
         client_cert=values.get("client-cert") or None,
         trusted_hosts=tuple(values.get("trusted-host", "").split()),
         proxy=values.get("proxy") or None,
     )
+
+
+def _addresses(values: Mapping[str, str], name: str) -> tuple[str, ...]:
+    addresses = tuple(values.get(name, "").split())
+    for address in addresses:
+        if parts_of(address) is None:
+            raise UsageError(
+                f"pip's {name} names {address.rpartition('@')[2]!r}, which is no address",
+                "mend it where 'pip config debug' shows that it is set",
+            )
+    return addresses
 
 
 def config_files() -> list[Path]:

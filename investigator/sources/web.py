@@ -87,16 +87,40 @@ def checked_address(url: str) -> SplitResult:
 
     Raises UsageError.
     """
-    try:
-        parts = urlsplit(url)
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        usable = False
-    if not usable or parts.username is not None or any(c <= " " or c == "\x7f" for c in url):
+    parts = parts_of(url)
+    if (
+        parts is None
+        or parts.scheme not in ("http", "https")
+        or not parts.hostname
+        or parts.port == 0
+        or parts.username is not None
+        or any(c <= " " or c == "\x7f" for c in url)
+    ):
         raise UsageError(
             f"{url.rpartition('@')[2]!r} is not an address that can be asked", "give a plain https:// address"
         )
     return parts
+
+
+def parts_of(url: str) -> SplitResult | None:
+    """The parts of an address; None where it is none: half a pair of brackets, a port that is no port."""
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError:
+        return None
+    return parts
+
+
+def is_secure(url: str) -> bool:
+    """Whether nobody on the way can read along: over TLS, or plain to this machine or a private address.
+
+    One that carries credentials itself is not.
+    """
+    parts = parts_of(url)
+    if parts is None or not parts.hostname or parts.port == 0 or "@" in parts.netloc:
+        return False
+    return parts.scheme == "https" or (parts.scheme == "http" and is_private(parts.hostname))
 
 
 def redirect_target(here: SplitResult, location: str, same_host: bool, what: str) -> SplitResult:

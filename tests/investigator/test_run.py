@@ -13,7 +13,7 @@ import pytest
 
 from investigator.agents.interface import AgentContext, AgentResult
 from investigator.errors import SourceError, UsageError
-from investigator.events import Event
+from investigator.events import Event, ignore
 from investigator.log import EventLog
 from investigator.model import AgentStatus, Answer, Known, NotChecked, Role, Source
 from investigator.run import Gathered, Team, gather
@@ -106,6 +106,14 @@ def test_a_defect_is_named_as_one_and_traced_in_the_log():
     assert "a defect in this program: KeyError: 'x'" in (gathered.reports[0].error or "")
     (failed,) = [event for event in events if event.kind == "failed"]
     assert "test_run.py" in str(failed.details["trace"])
+
+
+def test_a_defect_among_an_agents_own_tasks_is_named_by_what_it_was():
+    group = ExceptionGroup("tasks", [ExceptionGroup("more", [KeyError("x")]), ValueError("y")])
+
+    gathered = gather(CASE, team(FakeAgent("vllm", act=fails(group))), ignore)
+
+    assert "a defect in this program: KeyError: 'x'" in (gathered.reports[0].error or "")
 
 
 def test_a_case_that_cannot_be_investigated_ends_the_whole_run_at_once():

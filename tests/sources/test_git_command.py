@@ -68,6 +68,7 @@ def test_addresses_that_may_be_asked(url: str) -> None:
         "https://host.invalid:0/a",
         "https://host.invalid:x/a",
         "https://[::1]/a",
+        "https://[::1/a",
     ],
 )
 def test_addresses_that_may_not(url: str) -> None:

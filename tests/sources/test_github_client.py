@@ -399,7 +399,16 @@ def test_an_unreachable_server_is_told_at_once(tmp_path: Path) -> None:
         client.fetch(REF)
 
 
-@pytest.mark.parametrize("url", ["http://ghe.example.org/api/v3", "https://u:p@ghe.example.org", "x"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://ghe.example.org/api/v3",
+        "https://u:p@ghe.example.org",
+        "x",
+        "https://[ghe",
+        "https://ghe.example.org:99999",
+    ],
+)
 def test_a_token_is_not_sent_in_the_clear(url: str) -> None:
     with pytest.raises(UsageError, match="GITHUB_API_URL"):
         GitHubSettings.from_environment({"GITHUB_API_URL": url, "GITHUB_TOKEN": CANARY})

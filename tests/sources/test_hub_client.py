@@ -413,6 +413,8 @@ def test_an_unreachable_hub_is_told_within_the_connect_timeout(tmp_path: Path) -
         "ftp://hub.example.org",
         "https://user:secret@hub.example.org",
         "hub.example.org",
+        "https://[hub",
+        "https://hub.example.org:port",
     ],
 )
 def test_a_token_is_not_sent_in_the_clear(endpoint: str) -> None:

@@ -162,3 +162,22 @@ def test_a_user_without_a_home_has_the_machines_settings(
     without_home(monkeypatch)
 
     assert read_pip_settings().index_url == "https://mirror.invalid/simple"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("index-url", "https://user:secret@[mirror/simple"),
+        ("extra-index-url", "https://good.invalid/simple https://user:secret@mirror:99999/simple"),
+        ("find-links", "/wheels https://user:secret@mirror:port/wheels"),
+    ],
+)
+def test_an_address_that_is_none_is_named_without_its_password(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    monkeypatch.setenv(f"PIP_{name.upper().replace('-', '_')}", value)
+
+    with pytest.raises(UsageError, match=f"pip's {name} names '.*mirror.*', which is no address") as caught:
+        read_pip_settings()
+
+    assert "secret" not in str(caught.value)

@@ -5,10 +5,8 @@ the release under investigation; only what the case fixes is set. What is taken 
 about the deployment is in ``ASSUMPTIONS``, and is reported.
 """
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from investigator.checkpoint import Checkpoint
 from investigator.code import classes
@@ -66,12 +64,6 @@ class World:
     def assumptions(self) -> tuple[str, ...]:
         """What is taken for granted here."""
         return ASSUMPTIONS if transformers(self.program) else (*ASSUMPTIONS, f"Transformers {TRANSFORMERS}")
-
-    @cached_property
-    def identity(self) -> str:
-        """Tells worlds over one tree apart: a hash of the checkpoint and the deployment."""
-        text = f"{self.checkpoint!r} {sorted(self.deployment.items())!r}"
-        return hashlib.sha256(text.encode()).hexdigest()
 
 
 class Session:
