@@ -15,7 +15,7 @@ WINDOW_KEYS = frozenset({"layer_types", "sliding_window"})
 WITHOUT_EFFECT = frozenset(
     {"attention_dropout", "initializer_range", "use_cache", "model_type", "rms_norm_eps"}
 )
-"""Keys of training or of bookkeeping: no draft depends on whether an engine reads them here."""
+"""Keys of training or of bookkeeping, and the one that ``norm-epsilon`` asks for by what comes out."""
 SET_BY_USER = {"block_size": "holds as long as num_speculative_tokens is set to block_size - 1"}
 """Keys that an engine takes from its user instead: the promise holds on a condition."""
 

@@ -11,6 +11,7 @@ from investigator.contracts import (
     layer_types,
     lookahead,
     mask_token,
+    norm_epsilon,
     rope,
     silent_default,
     target_capture,
@@ -34,6 +35,7 @@ CONTRACTS: tuple[Contract, ...] = (
     vocab_mapping.CONTRACT,
     embedding_scale.CONTRACT,
     head_sharing.CONTRACT,
+    norm_epsilon.CONTRACT,
     rope.CONTRACT,
 )
 

@@ -16,6 +16,7 @@ from investigator.explain import (
     layer_types,
     lookahead,
     mask_token,
+    norm_epsilon,
     rope,
     silent_default,
     target_capture,
@@ -42,6 +43,7 @@ EXPLANATIONS: tuple[Explanation, ...] = tuple(
         vocab_mapping,
         embedding_scale,
         head_sharing,
+        norm_epsilon,
         rope,
     )
 )

@@ -190,6 +190,12 @@ KEYS: tuple[KeyExplanation, ...] = (
         other_names=("mtp_num_hidden_layers (Qwen3.5, in text_config)", "num_mtp_modules (MiniMax)"),
     ),
     KeyExplanation(
+        key="rms_norm_eps",
+        meaning="What each RMS norm of the draft model adds before it divides.",
+        readers=("both references, for every norm", "vLLM's and SGLang's draft models, for every norm"),
+        contracts=("norm-epsilon",),
+    ),
+    KeyExplanation(
         key="disable_eagle_block_drop",
         meaning="In --speculative-config: keep the last matched prefix-cache block.",
         readers=("vLLM from 0.30 on",),

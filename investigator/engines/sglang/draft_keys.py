@@ -22,6 +22,7 @@ from investigator.code.values import (
 )
 from investigator.engines import finding
 from investigator.engines.interface import Step, Told
+from investigator.engines.norms import epsilons
 from investigator.engines.refusal import stopped
 from investigator.engines.scales import applied
 from investigator.engines.sglang import draft_layers, rotary, target_layers, worker
@@ -199,6 +200,12 @@ def _projections(session: Session) -> Iterator[tuple[Value, Event]]:
             if same and "Linear" in made.name:
                 args, kwargs = made.value
                 yield args[0] if args else kwargs.get("input_size", kwargs.get("in_features")), made
+
+
+def norm_epsilon(world: World) -> Told:
+    """``Known([e, ...])``: the epsilons of the draft model's norms, each once, ascending."""
+    draft = draft_layers.build(world)
+    return epsilons(draft.session.interp, draft.unknown)
 
 
 def vocab_mapping(world: World) -> Told:

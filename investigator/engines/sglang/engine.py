@@ -33,6 +33,7 @@ _ANSWERS: dict[str, Callable[[World], Told]] = {
     "mask-token": worker.mask_token,
     "vocab-mapping": draft_keys.vocab_mapping,
     "embedding-scale": draft_keys.scales,
+    "norm-epsilon": draft_keys.norm_epsilon,
     "head-sharing": worker.draft_head,
     "rope": rotary.rotation,
 }

@@ -22,6 +22,7 @@ from investigator.code.values import (
 from investigator.engines import refusal
 from investigator.engines.finding import bound_to, mentions, sole_caller
 from investigator.engines.interface import Step, Told
+from investigator.engines.norms import epsilons
 from investigator.engines.scales import applied
 from investigator.engines.vllm import draft_layers, drafter, roles, runners, target_layers
 from investigator.engines.vllm.world import ASSUMPTIONS, Session, World
@@ -147,6 +148,14 @@ def _projection(session: Session) -> Event | None:
         if linear and (event.place.path, event.place.line) in lines:
             return event
     return None
+
+
+def norm_epsilon(world: World, runner: Runner) -> Told:
+    """``Known([e, ...])``: the epsilons of the draft model's norms, each once, ascending."""
+    if (refused := runners.unsupported(world, runner)) is not None:
+        return refused
+    draft = draft_layers.build(world.all_full(), runner)
+    return epsilons(draft.session.interp, draft.unknown)
 
 
 def vocab_mapping(world: World, runner: Runner) -> Told:

@@ -39,6 +39,7 @@ _PER_RUNNER: dict[str, PerRunner] = {
     "mask-token": draft_keys.mask_token,
     "vocab-mapping": draft_keys.vocab_mapping,
     "embedding-scale": draft_keys.scales,
+    "norm-epsilon": draft_keys.norm_epsilon,
     "config-coverage": draft_keys.read_keys,
     "silent-default": silent_default.guessed,
 }
