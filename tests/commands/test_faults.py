@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from investigator.engines.vllm.engine import QUESTIONS
 from tests.support.fault_proxy import Fault
 from tests.support.whole_case import WholeCase, essence, whole_case
 
@@ -71,7 +72,7 @@ def test_nobody_reads_the_answer_to_its_end(case: WholeCase, tmp_path: Path) -> 
     assert done.stdout.splitlines()[0] == "{"
     assert done.stdout.splitlines()[-1] in ("1", "130")  # it may all have fitted into the pipe
     assert "Traceback" not in done.stderr
-    assert len(essence(tmp_path / "out")["findings"]) == 28
+    assert len(essence(tmp_path / "out")["findings"]) == len(QUESTIONS)
 
 
 @pytest.mark.slow
@@ -97,7 +98,7 @@ def test_a_disk_that_is_full_is_one_clear_error_and_the_next_run_finishes(
     assert "cannot write" in done.stderr
     assert not list(out.glob(".*.part"))
     assert case.run(out, cache).returncode == 1
-    assert len(essence(out)["findings"]) == 28
+    assert len(essence(out)["findings"]) == len(QUESTIONS)
 
 
 @pytest.mark.slow
@@ -117,7 +118,7 @@ def test_a_home_that_cannot_be_written_costs_no_finding(case: WholeCase, tmp_pat
 
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
-    assert len(essence(tmp_path / "out")["findings"]) == 28
+    assert len(essence(tmp_path / "out")["findings"]) == len(QUESTIONS)
 
 
 @pytest.mark.slow
