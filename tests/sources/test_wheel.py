@@ -253,6 +253,13 @@ def test_no_record_at_all(workspace: Workspace, index: MiniIndex) -> None:
         opened(workspace, index, buffer.getvalue())
 
 
+def test_two_records(workspace: Workspace, index: MiniIndex) -> None:
+    files = {**ENGINE_FILES, "other-1.0.dist-info/RECORD": b""}
+
+    with pytest.raises(IntegrityError, match="2 RECORD files instead of one"):
+        opened(workspace, index, build_wheel(files=files))
+
+
 @pytest.mark.parametrize(("name", "version"), [("other", "0.20.1"), ("vllm", "0.20.2")])
 def test_another_package_under_this_name(
     workspace: Workspace, index: MiniIndex, name: str, version: str

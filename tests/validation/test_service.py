@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from investigator.cli import invoke
 from investigator.errors import ContradictionError, IncompleteError, UsageError
 from investigator.sources.folder import open_folder
 from investigator.validation import conclusion, service
@@ -49,7 +50,9 @@ def test_from_the_folder_to_the_figures(folder: Path, site: Path, tmp_path: Path
         assert (tmp_path / "out" / chart).read_text().startswith("<svg ")
 
 
-def test_findings_that_the_figures_contradict_end_in_exit_code_5(folder: Path, site: Path) -> None:
+def test_findings_that_the_figures_contradict_end_in_exit_code_5(
+    folder: Path, site: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     measured(folder, site)
     # As if the repairs had been measured the other way round.
     results = folder / "results"
@@ -60,9 +63,10 @@ def test_findings_that_the_figures_contradict_end_in_exit_code_5(folder: Path, s
         )
     rewrite(folder, broken=["layer-types", "target-layer-offset"])
     assessment, _ = conclusion.collect(folder)
-    with pytest.raises(ContradictionError, match="its repair lowers acceptance length") as caught:
+    with pytest.raises(ContradictionError, match="its repair lowers acceptance length"):
         conclusion.conclude(assessment)
-    assert caught.value.exit_code == 5
+    assert invoke(["validate", "--collect", str(folder), "--out", str(tmp_path / "out")]) == 5
+    assert "its repair lowers acceptance length" in capsys.readouterr().err
 
 
 def test_a_variant_without_a_result_makes_the_validation_incomplete(folder: Path, site: Path) -> None:
