@@ -51,6 +51,18 @@ def makes_init(cls: ClassValue) -> bool:
     return _decorator(cls) is not None and option(cls, "init", default=True)
 
 
+def only_fills(interp: Interpreter, cls: ClassValue) -> bool:
+    """Whether making an object runs nothing but the defaults of fields, as for a plain dataclass."""
+    if classes.has_external_base(interp, cls) or not any(map(makes_init, _of_tree(interp, cls))):
+        return False
+    own = ("__init__", "__new__", "__post_init__", "__setattr__")
+    return all(classes.class_attribute(interp, cls, name) is NotImplemented for name in own)
+
+
+def _of_tree(interp: Interpreter, cls: ClassValue) -> list[ClassValue]:
+    return [base for base in classes.mro(interp, cls) if isinstance(base, ClassValue)]
+
+
 def is_struct(base: External) -> bool:
     """Whether classes below this one from outside the tree are made of their annotated fields."""
     return base.dotted.endswith(("NamedTuple", "msgspec.Struct"))

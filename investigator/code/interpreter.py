@@ -25,6 +25,7 @@ from investigator.code import (
     builtin_methods,
     classes,
     construction,
+    dataclass_fields,
     effects,
     enums,
     expressions,
@@ -424,7 +425,8 @@ class Interpreter:
             return enums.by_value(self, frame, node, cls, args[0])
         if self.made_on_demand is not None and self.made_on_demand(cls):
             return lazy.instance(self, cls, lazy.bound(self, cls, args, kwargs))
-        if not self._enters(frame, cls.name, cls.name, cls.module, args, kwargs):
+        enters = self._enters(frame, cls.name, cls.name, cls.module, args, kwargs)
+        if not enters and not dataclass_fields.only_fills(self, cls):
             self._left_alone(frame, node, cls.name, args, kwargs)
             return Instance(cls, self.journal.born({}), complete=False, place=place)
         if frame.on_demand and classes.has_external_base(self, cls):

@@ -93,14 +93,37 @@ def at_work(interp: Interpreter, cls: ClassValue, *, far: bool = False) -> Itera
 
 
 def calls(function: FunctionValue, name: str) -> Iterator[Node]:
-    """The calls inside a function whose callee's last name is ``name``."""
+    """The calls inside a function whose callee's last name is ``name``, or what its file imports that as."""
     body = function.node.child_by_field_name("body")
-    if body is None or not mentions(body, name):
+    names = _imported_as(function.module, name)
+    if body is None or not any(mentions(body, each) for each in names):
         return
     for node in descendants(body, "call"):
         callee = field(node, "function")
-        if text(callee) == name or (callee.type == "attribute" and text(field(callee, "attribute")) == name):
+        if text(callee) in names or (callee.type == "attribute" and text(field(callee, "attribute")) == name):
             yield node
+
+
+def _imported_as(module: Module, name: str) -> frozenset[str]:
+    """The names by which a file calls what is ``name`` elsewhere: its own, and those of its imports."""
+    if not mentions(module.file.root, f"{name} as "):
+        return frozenset([name])
+    known, key = module.worked_out, (f"imported as {name}", 0)
+    if key not in known:
+        others = descendants(module.file.root, "aliased_import")
+        known[key] = frozenset(
+            [name, *(text(field(n, "alias")) for n in others if text(field(n, "name")) == name)]
+        )
+    found: frozenset[str] = known[key]
+    return found
+
+
+def bindings(node: Node) -> Iterator[tuple[Node, Node]]:
+    """What is assigned below a node, statements and ``:=`` alike: what to, and the value."""
+    for each in descendants(node, "assignment", "named_expression"):
+        right = each.child_by_field_name("right" if each.type == "assignment" else "value")
+        if right is not None:
+            yield field(each, "left" if each.type == "assignment" else "name"), right
 
 
 def mentions(node: Node, word: str) -> bool:

@@ -32,6 +32,29 @@ def test_dataclass_fields(fields: str, expression: str, value: object) -> None:
     assert run(text) == value
 
 
+FAR = """
+from dataclasses import dataclass, field
+
+@dataclass(frozen=True)
+class Plain:
+    x: int
+    ids: list = field(default_factory=list)
+
+@dataclass
+class Busy(Plain):
+    def __post_init__(self):
+        self.y = 5
+"""
+
+
+def test_a_dataclass_of_another_file_that_runs_no_code_is_filled() -> None:
+    text = "def run(x):\n    from far import Busy, Plain\n    return Plain(x, ids=[x]).ids, Plain(3).x, {}\n"
+
+    assert run(text.format("0"), 7, files={"far.py": FAR}) == ([7], 3, 0)
+    busy = run(text.format("Busy(x).y"), 7, files={"far.py": FAR})[2]
+    assert reason(busy) == "<Busy> may have an attribute y (m.py:3)"
+
+
 DATA = "from dataclasses import dataclass, field, replace\n@dataclass\nclass P:\n    x: int = 1\n"
 
 

@@ -16,7 +16,7 @@ from tree_sitter import Node
 from investigator.code import classes, lazy
 from investigator.code.follow import deepen
 from investigator.code.local_bindings import parameters_of
-from investigator.code.syntax import Place, descendants, enclosing, field, named, statements, text
+from investigator.code.syntax import Place, descendants, enclosing, field, statements, text
 from investigator.code.trace import Event, Happening
 from investigator.code.values import (
     BudgetSpent,
@@ -269,20 +269,18 @@ def _arguments(
         _set(session, runner, function)
         return runner, {}
     interp = session.interp
-    for module in interp.program.mentioning([f"{function.name}("], [RUNNER]):
+    for module in interp.program.mentioning([function.name], [RUNNER]):
         for caller in finding.functions(interp, module):
             for call in finding.calls(caller, function.name):
                 if caller.owner is None:
                     continue
                 runner = _runner(session, caller.owner, model)
                 _set(session, runner, caller, call)
-                given = {}
-                for argument in named(field(call, "arguments")):
-                    if argument.type == "keyword_argument":
-                        value = lazy.value_at(
-                            interp, caller, field(argument, "value"), runner, session.supply
-                        )
-                        given[text(field(argument, "name"))] = value
+                handed, _ = lazy.handed_over(interp, lazy.Acting(function, "", bound=False, call=call))
+                given = {
+                    name: lazy.value_at(interp, caller, value, runner, session.supply)
+                    for name, value in handed.items()
+                }
                 return None, given
     return None, {"model": Unknown(f"nobody calls {function.name}")}
 

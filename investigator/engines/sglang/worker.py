@@ -9,15 +9,15 @@ from collections.abc import Iterator
 from tree_sitter import Node
 
 from investigator.code import lazy
-from investigator.code.syntax import descendants, field, text
+from investigator.code.syntax import field, text
 from investigator.code.trace import Happening
 from investigator.code.values import (
     BudgetSpent,
     ClassValue,
     FunctionValue,
     Instance,
+    OneOf,
     Raised,
-    Symbol,
     Unknown,
     Value,
     find_unknown,
@@ -26,53 +26,42 @@ from investigator.engines import finding
 from investigator.engines.interface import Step, Told
 from investigator.engines.refusal import stopped
 from investigator.engines.sglang import draft_layers
+from investigator.engines.sglang.handed_head import DRAFT, HEAD, TARGET, Head, mtp_head
 from investigator.engines.sglang.world import ASSUMPTIONS, Session, World
 from investigator.methods import MTP
 from investigator.model import Known, NotKnown
 
 MASK = "mask_token_id"
-HEAD = "lm_head"
 WANTS_HEAD = "load_lm_head_from_target"
 HANDING_OVER = ("sglang/srt/speculative/eagle_worker.py", "sglang/srt/speculative/eagle_worker_v2.py")
 """The workers that hand the target's embeddings, and its head where the draft model wants it, over."""
-TARGET, DRAFT = "target", "draft"
-
-
-class Head(Symbol):
-    """The output head of a model. ``of``: whose it is."""
-
-    def __init__(self, of: str) -> None:
-        self.of = of
-
-    def truth(self) -> bool | None:
-        """It is there."""
-        return True
-
-    def attribute(self, name: str) -> Value:
-        """Its weight."""
-        return Unknown(f"the {self.of}'s head's {name}")
 
 
 def worker(session: Session) -> Instance | Unknown:
     """The worker's object, its attributes on demand."""
+    cls = worker_class(session)
+    if not isinstance(cls, ClassValue):
+        return find_unknown(cls) or Unknown("the algorithm's worker")
+    made = lazy.instance(session.interp, cls, session.supply, label="worker")
+    made.attributes.update(_surroundings(session))
+    return made
+
+
+def worker_class(session: Session) -> Value:
+    """The class of the algorithm's worker; a choice where server arguments decide."""
     interp = session.interp
     algorithm = session.algorithm
     if not isinstance(algorithm, Instance) or algorithm.cls is None:
-        return find_unknown(algorithm) or Unknown("the speculative algorithm")
+        return algorithm
     frame, node = session.frame(algorithm.cls), algorithm.cls.node
     session.server_args.attributes.setdefault("disable_overlap_schedule", False)
     create = interp.attribute(frame, node, algorithm, "create_worker")
     try:
-        cls = interp.call(frame, node, create, (session.server_args,), {})
+        return interp.call(frame, node, create, (session.server_args,), {})
     except Raised:
         # A worker without overlap scheduling asks for it to be off; the server turns it off.
         session.server_args.attributes["disable_overlap_schedule"] = True
-        cls = interp.call(frame, node, create, (session.server_args,), {})
-    if not isinstance(cls, ClassValue):
-        return find_unknown(cls) or Unknown("the algorithm's worker")
-    made = lazy.instance(interp, cls, session.supply, label="worker")
-    made.attributes.update(_surroundings(session))
-    return made
+        return interp.call(frame, node, create, (session.server_args,), {})
 
 
 def _surroundings(session: Session) -> dict[str, Value]:
@@ -130,8 +119,7 @@ def mask_of(session: Session, made: Instance) -> Value:
 def draft_head(world: World) -> Told:
     """``Known("target" | "draft")``: whose output head the worker computes the draft's logits with."""
     if world.checkpoint.method == MTP.name:
-        why = "how the worker hands the target's head to an MTP drafter is not followed"
-        return Told(outcome=NotKnown(why))
+        return _mtp_head(world)
     said = _asked_for(world)
     if said is not None:
         return said
@@ -150,6 +138,21 @@ def draft_head(world: World) -> Told:
     except (Raised, BudgetSpent) as stopped:
         return Told(outcome=NotKnown(f"whose head: {stopped}"))
     return Told(outcome=NotKnown(f"no {HEAD} that {made.cls.name} drafts with was found"))
+
+
+def _mtp_head(world: World) -> Told:
+    session = world.start()
+    if session.told is not None:
+        return session.told
+    try:
+        cls = worker_class(session)
+    except (Raised, BudgetSpent) as stopped:
+        return Told(outcome=NotKnown(f"whose head: {stopped}"))
+    options = cls.options if isinstance(cls, OneOf) else (cls,)
+    workers = [each for each in options if isinstance(each, ClassValue)]
+    if len(workers) < len(options):
+        return Told(outcome=NotKnown(f"the algorithm's worker: {find_unknown(cls) or cls!r}"))
+    return mtp_head(world, workers)
 
 
 def _asked_for(world: World) -> Told | None:
@@ -174,7 +177,6 @@ def _asked_for(world: World) -> Told | None:
 def _heads(session: Session, cls: ClassValue) -> Iterator[tuple[FunctionValue, Node]]:
     """What a worker's methods hand on as the head to draft with, and what they call so."""
     for method in finding.methods(session.interp, cls):
-        for node in descendants(field(method.node, "body"), "assignment"):
-            right = node.child_by_field_name("right")
-            if right is not None and text(field(node, "left")) == HEAD:
-                yield method, right
+        for name, value in finding.bindings(field(method.node, "body")):
+            if text(name) == HEAD:
+                yield method, value

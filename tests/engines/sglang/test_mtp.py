@@ -48,6 +48,42 @@ class SpeculativeAlgorithm(Enum):
 
     def is_eagle(self):
         return self == SpeculativeAlgorithm.EAGLE
+
+    def create_worker(self, server_args):
+        from sglang.srt.speculative.worker import Worker, WorkerOfMany
+
+        if server_args.several_layers:
+            return WorkerOfMany
+        return Worker
+"""
+WORKER = """
+from other import other
+
+
+class DraftWorker:
+    def __init__(self, server_args, target_worker):
+        self.server_args = server_args
+        self.target_worker = target_worker
+        self.kept_rows = None
+        self.init_head()
+
+    def init_head(self):
+        embed, head = self.target_worker.model_runner.model.get_embed_and_head()
+        if self.server_args.token_map is not None:
+            head = head.clone()
+        self.draft_runner.model.set_embed_and_head(embed, head)
+
+
+class Worker:
+    def __init__(self, server_args, target_worker):
+        self.worker = DraftWorker(server_args, target_worker)
+
+
+class WorkerOfMany:
+    def __init__(self, server_args, target_worker):
+        for number in range(server_args.steps):
+            embed, head = target_worker.model_runner.model.get_embed_and_head()
+            self.draft_runner_list[number].model.set_embed_and_head(embed, head)
 """
 SCHEDULER = """
 class Scheduler:
@@ -58,6 +94,20 @@ NEXTN = """
 class DeepNextN(object):
     def __init__(self, config, quant_config=None, prefix=""):
         self.config = config
+        self.lm_head = Head(config.vocab_size)
+
+    def forward(self, ids, states):
+        return self.logits_processor(ids, states, self.lm_head)
+
+    def set_embed_and_head(self, embed, head):
+        del self.lm_head.weight
+        self.lm_head.weight = head
+
+
+class Head:
+    def __init__(self, rows):
+        self.rows = rows
+        self.weight = [rows]
 
 
 EntryClass = [DeepNextN]
@@ -69,6 +119,7 @@ FILES = {
     "sglang/srt/configs/model_config.py": MODEL_CONFIG,
     "sglang/srt/arg_groups/speculative_hook.py": HOOK,
     "sglang/srt/speculative/spec_info.py": SPEC_INFO,
+    "sglang/srt/speculative/worker.py": WORKER,
     "sglang/srt/managers/scheduler.py": SCHEDULER,
     "sglang/srt/models/deep_nextn.py": NEXTN,
     "sglang/srt/utils.py": "def get_config(path):\n    raise OSError(path)\n",
@@ -146,3 +197,71 @@ def test_the_cache_of_a_target_with_a_state_is_another_one() -> None:
 
     assert isinstance(found, NotKnown)
     assert "recurrent layers" in found.reason
+
+
+# -- whose head ------------------------------------------------------------------------
+
+
+def test_the_worker_hands_the_targets_head_over() -> None:
+    told = SglangEngine(program({}), own(DEEPSEEK)).ask("head-sharing", None)
+
+    assert told.outcome == Known("target")
+    shown = {(step.place.path.rpartition("/")[2], step.role) for step in told.steps}
+    assert shown == {
+        ("worker.py", "the worker hands the target's embeddings and head to the draft model"),
+        ("deep_nextn.py", "the draft model takes the target's head for its own"),
+    }
+
+
+def test_a_draft_model_that_keeps_its_own_head() -> None:
+    keeping = NEXTN.replace("self.lm_head.weight = head", "del head").replace(
+        "        del self.lm_head.weight\n", ""
+    )
+
+    assert outcome("head-sharing", own(DEEPSEEK), {"sglang/srt/models/deep_nextn.py": keeping}) == Known(
+        "draft"
+    )
+
+
+def test_a_draft_model_that_takes_the_head_itself() -> None:
+    sharing = NEXTN.replace("self.lm_head.weight = head", "self.lm_head = head")
+
+    assert outcome("head-sharing", own(DEEPSEEK), {"sglang/srt/models/deep_nextn.py": sharing}) == Known(
+        "target"
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "after", "why"),
+    [
+        (
+            "sglang/srt/models/deep_nextn.py",
+            "states, self.lm_head)",
+            "states, self.other_head)",
+            "which head DeepNextN computes its logits with",
+        ),
+        (
+            "sglang/srt/speculative/worker.py",
+            "self.draft_runner.model.set_embed_and_head(embed, head)",
+            "pass",
+            "0 places were seen where a worker hands over a head",
+        ),
+        (
+            "sglang/srt/models/deep_nextn.py",
+            "self.lm_head = Head(config.vocab_size)",
+            "from other import Head; self.lm_head = Head(config)[0]",
+            "the draft model's head: other.Head is outside the tree",
+        ),
+        (
+            "sglang/srt/speculative/worker.py",
+            "head = head.clone()",
+            "head = other(head)",
+            "the draft model's head: assigned under an undecided condition",
+        ),
+    ],
+)
+def test_what_is_not_seen_of_it_is_unknown(path: str, before: str, after: str, why: str) -> None:
+    found = outcome("head-sharing", own(DEEPSEEK), {path: FILES[path].replace(before, after)})
+
+    assert isinstance(found, NotKnown)
+    assert found.reason.startswith(why)
