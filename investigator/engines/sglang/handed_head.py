@@ -27,11 +27,12 @@ from investigator.code.values import (
     find_unknown,
 )
 from investigator.engines import finding
+from investigator.engines.configs import architectures
 from investigator.engines.interface import Step, Told
 from investigator.engines.refusal import stopped
 from investigator.engines.sglang import draft_layers, roles
 from investigator.engines.sglang.states import Does
-from investigator.engines.sglang.world import ASSUMPTIONS, Session, World, architectures
+from investigator.engines.sglang.world import ASSUMPTIONS, Session, World
 from investigator.model import Known, NotKnown, Unsupported
 
 HEAD, WEIGHT = "lm_head", "weight"
