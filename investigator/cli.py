@@ -147,7 +147,10 @@ def leave(code: int) -> NoReturn:
             signal.signal(number, signal.SIG_IGN)
     sys.stdout.flush()
     sys.stderr.flush()
-    if any(not thread.daemon for thread in threading.enumerate() if thread is not threading.main_thread()):
+    # An interrupt that fell into exec() of a text (a dataclass being made, during an import) is remembered
+    # by Python: at its own end it would die of the signal, although the interrupt was caught.
+    reading = (thread for thread in threading.enumerate() if thread is not threading.main_thread())
+    if code == ExitCode.INTERRUPTED or any(not thread.daemon for thread in reading):
         os._exit(code)
     sys.exit(code)
 

@@ -9,8 +9,10 @@ on the disk says so.
 import json
 import os
 import signal
+import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from investigator.errors import PatchError
 
@@ -21,8 +23,44 @@ def shielded(work: Callable[[], None]) -> None:
     """Run ``work`` to its end in a child process.
 
     Raises PatchError with what ``work`` raised, or when the child died. An interrupt waits until
-    the child is done and is raised then. ``work`` must not rely on other threads.
+    the child is done and counts then. ``work`` must not rely on other threads.
     """
+    with _signals_wait():
+        said, status = _done_by_child(work)
+    if os.WIFSIGNALED(status):
+        raise PatchError(f"the writing process was killed ({signal.Signals(os.WTERMSIG(status)).name})")
+    if status != 0:
+        message, advice = json.loads(said or b'["the writing process failed", ""]')
+        raise PatchError(message, advice)
+
+
+@contextmanager
+def _signals_wait() -> Iterator[None]:
+    """Signals that come meanwhile do what they do when this is over.
+
+    Had one a handler that raises, it could end a hook that Python runs around a fork, unseen: the interrupt
+    would be lost, and the lock of ``logging``, which such a hook takes and another gives back, held for ever.
+    """
+    if threading.current_thread() is not threading.main_thread():  # there is no handler in any other
+        yield
+        return
+    came: list[int] = []
+    before = {
+        number: signal.signal(number, lambda number, _: came.append(number))
+        for number in _LEFT_ALONE
+        if signal.getsignal(number) is not None  # None: it was not set from Python, and could not be again
+    }
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for number in dict.fromkeys(came):
+            signal.raise_signal(number)
+
+
+def _done_by_child(work: Callable[[], None]) -> tuple[bytes, int]:
+    """What the child said, and the status that it ended with."""
     reader, writer = os.pipe()
     with warnings.catch_warnings():
         # Python warns of locks that other threads may hold: the child takes none of them.
@@ -31,15 +69,9 @@ def shielded(work: Callable[[], None]) -> None:
     if child == 0:
         _in_child(work, writer)
     os.close(writer)
-    said, interrupt = _listen(reader)
-    _, status = os.waitpid(child, 0)
-    if interrupt is not None:
-        raise interrupt
-    if os.WIFSIGNALED(status):
-        raise PatchError(f"the writing process was killed ({signal.Signals(os.WTERMSIG(status)).name})")
-    if status != 0:
-        message, advice = json.loads(said or b'["the writing process failed", ""]')
-        raise PatchError(message, advice)
+    with os.fdopen(reader, "rb") as pipe:
+        said = pipe.read()
+    return said, os.waitpid(child, 0)[1]
 
 
 def _in_child(work: Callable[[], None], writer: int) -> None:
@@ -55,18 +87,3 @@ def _in_child(work: Callable[[], None], writer: int) -> None:
         os.write(writer, json.dumps([str(error) or type(error).__name__, advice]).encode())
     finally:
         os._exit(code)
-
-
-def _listen(reader: int) -> tuple[bytes, BaseException | None]:
-    """What the child says until it is gone, and an interrupt that came meanwhile."""
-    said, interrupt = b"", None
-    with os.fdopen(reader, "rb", buffering=0) as pipe:
-        while True:
-            try:
-                piece = pipe.read(4096)
-            except KeyboardInterrupt as error:
-                interrupt = error
-                continue
-            if not piece:
-                return said, interrupt
-            said += piece

@@ -42,7 +42,7 @@ def campaign(count: int, chance: random.Random) -> Counter[str]:
             began = log.exists() and log.stat().st_mtime > sent  # before, Python itself ends as it does
             counts[f"{one.name}: {code}"] += 1
             counts["FIND: took long to end"] += code == INTERRUPTED and seconds > PATIENCE
-            counts["FIND: died of an interrupt"] += code == -signal.SIGINT and began
+            counts["FIND: died of an interrupt"] += code in (-signal.SIGINT, -signal.SIGTERM) and began
             for find in unsound(out, cache, interrupted=code == INTERRUPTED):
                 counts[f"FIND: {find}"] += 1
             if number % EVERY == EVERY - 1 or number == count - 1:

@@ -130,3 +130,18 @@ def test_a_second_interrupt_while_the_first_is_told_of_is_one_too(monkeypatch, h
 
     assert caught.value.code == 130
     assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN  # nothing is left that one could interrupt
+
+
+def test_an_interrupt_that_fell_into_text_being_executed_ends_with_its_code_too(tmp_path):
+    """Such text is made for every dataclass while a module is imported."""
+    (tmp_path / "interrupted.py").write_text(
+        "from investigator import cli\n"
+        "cli.investigate.main = lambda **_: exec('raise KeyboardInterrupt')\n"
+        "cli.main([])\n"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-m", "interrupted"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+
+    assert (done.returncode, done.stderr) == (130, "investigate: error: interrupted\n")

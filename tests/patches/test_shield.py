@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -48,3 +50,39 @@ def test_an_interrupt_waits_until_the_work_is_done(tmp_path: Path) -> None:
         signal.signal(signal.SIGINT, before)
 
     assert (tmp_path / "done").exists()
+
+
+WITHIN = """\
+import logging, os, signal, sys, threading
+from pathlib import Path
+from investigator.patches.shield import shielded
+
+def interrupt():
+    signal.raise_signal(signal.SIGINT)
+
+os.register_at_fork(**{sys.argv[1]: interrupt})
+done = Path(sys.argv[2])
+try:
+    shielded(done.touch)
+except KeyboardInterrupt:
+    print("interrupted", done.exists())
+other = threading.Thread(target=logging.getLogger, args=["another thread"], daemon=True)
+other.start()
+other.join(5)
+print("still waits" if other.is_alive() else "logs")
+"""
+
+
+@pytest.mark.parametrize("hook", ["before", "after_in_parent"])
+def test_an_interrupt_in_the_instant_of_the_fork_is_neither_lost_nor_leaves_a_lock(
+    hook: str, tmp_path: Path
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", WITHIN, hook, str(tmp_path / "done")],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+    assert (done.stdout, done.stderr) == ("interrupted True\nlogs\n", "")
