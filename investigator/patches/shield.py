@@ -55,8 +55,8 @@ def _signals_wait() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-        for number in dict.fromkeys(came):
-            signal.raise_signal(number)
+        for one in dict.fromkeys(came):
+            signal.raise_signal(one)
 
 
 def _done_by_child(work: Callable[[], None]) -> tuple[bytes, int]:
