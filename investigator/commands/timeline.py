@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from investigator.case import DEFAULT_DRAFT, DEFAULT_REFERENCES, Case, EngineKind, EngineSpec
+from investigator.case import DEFAULT_DRAFT, DEFAULT_REFERENCES, Case, EngineKind, EngineSpec, RepoSpec
 from investigator.commands.options import (
     assignment,
     consoles,
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     metavar="REPO",
     help="The drafter, as for run; several times for several timelines.",
 )
+@click.option("--target", metavar="REPO", help="The target model.  [default: the one each drafter names]")
 @method_option
 @click.option("--reference", "references", multiple=True, default=DEFAULT_REFERENCES, help="As for run.")
 @click.option(
@@ -63,6 +64,7 @@ def command(
     first: str | None,
     last: str | None,
     drafts: tuple[str, ...],
+    target: str | None,
     method: str | None,
     references: tuple[str, ...],
     environment: tuple[str, ...],
@@ -83,7 +85,7 @@ def command(
     first = first or known(engine).first
     bounds(first, last)
     variables, said = dict(map(assignment, environment)), dict(map(server_flag, flags))
-    named = {draft: drafter(draft, None, method) for draft in drafts}
+    named = {draft: drafter(draft, target, method) for draft in drafts}
     if out is not None:
         require_writable(out)
     workspace = Workspace.open(cache_dir=settings.cache_dir, offline=settings.offline)
@@ -94,6 +96,7 @@ def command(
             case = Case(
                 engine=EngineSpec(EngineKind.RELEASE, releases[0].version, engine),
                 draft=repo,
+                target=RepoSpec.parse(target) if target else None,
                 method=method,
                 references=references,
                 pull_requests=(),
