@@ -8,7 +8,6 @@ question, with discovery of a repository switched off, and what it did is read b
 import os
 import re
 import subprocess
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from io import StringIO
@@ -19,6 +18,7 @@ from unidiff.patch import PatchSet
 
 from investigator.errors import PatchError
 from investigator.patches.diff import check_path
+from investigator.scratch import scratch_folder
 
 MAX_PATCH_BYTES = 20 << 20
 _SECONDS = 60
@@ -84,8 +84,8 @@ class Workplace:
 @contextmanager
 def workplace(files: Mapping[str, bytes]) -> Iterator[Workplace]:
     """A workplace that holds ``files`` and is gone afterwards."""
-    with tempfile.TemporaryDirectory(prefix="investigate-") as folder:
-        place = Workplace(Path(folder).resolve())
+    with scratch_folder() as folder:
+        place = Workplace(folder)
         place.write(files)
         yield place
 

@@ -6,11 +6,10 @@ repository; it reads no configuration but git's own defaults.
 
 import os
 import subprocess
-import tempfile
 from dataclasses import dataclass
-from pathlib import Path
 
 from investigator.errors import IncompleteError
+from investigator.scratch import scratch_folder
 
 _SECONDS = 30
 _OURS, _BASE, _THEIRS = b"<<<<<<< ", b"||||||| ", b">>>>>>> "
@@ -27,8 +26,7 @@ class Merged:
 def merge(ours: bytes, base: bytes, theirs: bytes) -> Merged:
     """``theirs``' change of ``base``, made to ``ours``. Raises IncompleteError without git."""
     label = os.urandom(8).hex()  # no line of a text can pretend to be a marker
-    with tempfile.TemporaryDirectory(prefix="investigate-") as folder:
-        place = Path(folder).resolve()
+    with scratch_folder() as place:
         for name, content in (("ours", ours), ("base", base), ("theirs", theirs)):
             (place / name).write_bytes(content)
         command = ["git", "merge-file", "-p", "--diff3", "-L", label, "-L", label, "-L", label]
@@ -41,7 +39,7 @@ def merge(ours: bytes, base: bytes, theirs: bytes) -> Merged:
                 check=False,
                 env={
                     "PATH": os.environ.get("PATH", os.defpath),
-                    "HOME": folder,
+                    "HOME": str(place),
                     "LC_ALL": "C",
                     "GIT_CONFIG_NOSYSTEM": "1",
                     "GIT_CONFIG_GLOBAL": os.devnull,

@@ -31,6 +31,17 @@ class ChangeKind(StrEnum):
     RENAMED = "renamed"
 
 
+_ALWAYS = frozenset({"index", "---", "+++"})
+_MODES = frozenset({"old mode", "new mode"})
+_MAY_SAY = {
+    ChangeKind.MODIFIED: _ALWAYS | _MODES | {"dissimilarity index"},
+    ChangeKind.ADDED: _ALWAYS | {"new file mode"},
+    ChangeKind.DELETED: _ALWAYS | {"deleted file mode"},
+    ChangeKind.RENAMED: _ALWAYS | _MODES | {"similarity index", "rename from", "rename to"},
+}
+"""What git's header of each kind may hold; of a copy nothing is read."""
+
+
 @dataclass(frozen=True)
 class Header:
     """One file of a diff without its hunks: see :class:`ChangedFile` for what each field says."""
@@ -137,7 +148,7 @@ def _inconsistency(
     said: Mapping[str, str], path: str, old_path: str, kind: ChangeKind, hunks: bool
 ) -> str | None:
     """Where the lines of a header contradict each other."""
-    if sum(key in said for key in ("new file mode", "deleted file mode", "rename from")) > 1:
+    if not said.keys() <= _MAY_SAY[kind] or ("old mode" in said) != ("new mode" in said):
         return "its header is not one that git writes"
     if path != old_path and kind is not ChangeKind.RENAMED:
         return "its header names several files"

@@ -18,6 +18,7 @@ from types import ModuleType
 from typing import Any
 
 from investigator.errors import LimitError, SourceError, UsageError
+from investigator.scratch import refusals_told
 from investigator.sources.web import is_secure, parts_of
 
 TIMEOUT = 300.0
@@ -127,7 +128,7 @@ class GitRepository:
             command += ["-c", guard]
         begun = time.monotonic()
         bounded = None if most is None else _Bounded(most)
-        with TemporaryFile() as feed:
+        with refusals_told(), TemporaryFile() as feed:
             feed.write(stdin or b"")
             feed.seek(0)
             try:

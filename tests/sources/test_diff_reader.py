@@ -132,6 +132,19 @@ def test_kinds_of_change(head: str, kind: ChangeKind, path: str, old_path: str) 
             "not one that git writes",
         ),
         (HEAD.replace(b"---", b"new file mode 100644\n---") + HUNK, "names several files"),
+        (HEAD.replace(b"---", b"rename from vllm/a.py\n---") + HUNK, "not one that git writes"),
+        (HEAD.replace(b"---", b"similarity index 90%\n---") + HUNK, "not one that git writes"),
+        (HEAD.replace(b"---", b"old mode 100644\n---") + HUNK, "not one that git writes"),
+        (
+            b"diff --git a/x b/x\ndeleted file mode 100644\nrename to y\n--- a/x\n+++ /dev/null\n"
+            b"@@ -1 +0,0 @@\n-1\n",
+            "not one that git writes",
+        ),
+        (
+            b"diff --git a/x b/x\nnew file mode 100644\nrename to y\n--- /dev/null\n+++ b/x\n"
+            b"@@ -0,0 +1 @@\n+1\n",
+            "not one that git writes",
+        ),
         (HEAD.replace(b"--- a/vllm", b"--- a/other") + HUNK, "names several files"),
         (HEAD.replace(b"--- a/vllm/a.py\n", b"") + HUNK, "does not name the file"),
         (
