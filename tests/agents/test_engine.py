@@ -225,3 +225,15 @@ def test_a_contract_that_the_engine_is_not_asked_is_named(monkeypatch: pytest.Mo
 
     told = {item.what: item.why for item in Visit(made, checkpoint()).result.not_checked}
     assert told["rope"] == "vllm was not asked: nothing here reads that part of it"
+
+
+def test_a_variable_that_the_engine_does_not_have_is_told() -> None:
+    """Its own list of variables decides; another program's variable is none of its business."""
+    given = {"VLLM_USE_V2_MODEL_RUNNER": "0", "VLLM_USE_MAGIC": "1", "CUDA_VISIBLE_DEVICES": "0"}
+    visit = Visit(agent(mini.tree(choice="v1")), checkpoint(), **given)
+
+    told = {item.what: item.why for item in visit.result.not_checked}
+    assert told["what VLLM_USE_MAGIC does"] == (
+        "vllm/envs.py, which lists the variables of vllm, does not have it"
+    )
+    assert not {"what VLLM_USE_V2_MODEL_RUNNER does", "what CUDA_VISIBLE_DEVICES does"} & set(told)

@@ -49,6 +49,7 @@ def run(
     target: str | None = None,
     questions: Sequence[Question] = (OFFSET, NOTHING),
     method: str | None = None,
+    block_size: int | None = None,
 ) -> Run:
     events: list[Event] = []
 
@@ -58,6 +59,7 @@ def run(
             draft=RepoSpec.parse(draft),
             target=RepoSpec.parse(target) if target else None,
             method=method,
+            block_size=block_size,
         )
         context = AgentContext(
             case=case,
@@ -266,3 +268,13 @@ def test_a_target_without_a_word_of_mtp_is_still_no_drafter() -> None:
         run("Qwen/Qwen3.6-27B")
 
     assert "add --method mtp" in caught.value.advice
+
+
+def test_a_block_size_of_the_case_leaves_the_drafters_own_open(tmp_path: Path) -> None:
+    asked = run(local(tmp_path), block_size=4)
+
+    assert asked.checkpoint.block_size == 4
+    told = {item.what: item.why for item in asked.result.not_checked}
+    assert told["the drafter's own block size, 8"] == (
+        "the case names 4 tokens a block; what it would be with the drafter's is open"
+    )

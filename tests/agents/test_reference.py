@@ -10,6 +10,7 @@ from investigator.agents.interface import AgentContext, AgentResult, Promised
 from investigator.agents.reference import ReferenceAgent
 from investigator.case import Case, EngineSpec, RepoSpec
 from investigator.checkpoint import Checkpoint
+from investigator.checkpoints import read_checkpoint
 from investigator.errors import SourceError, UsageError
 from investigator.model import Known, NotChecked, Origin, Role
 from investigator.references.reading import QUESTIONS
@@ -17,6 +18,7 @@ from investigator.references.recorded import RecordedReference, read_recorded
 from investigator.sources.store import Store
 from investigator.sources.text_tree import TextTree
 from tests.support.builders import source
+from tests.support.eagle import eagle3_head, gpt_oss
 from tests.support.mini_reference import MODEL, PICKER
 from tests.support.miniature_vllm import checkpoint
 
@@ -26,14 +28,14 @@ def store(tmp_path: Path) -> Store:
     return Store.open(tmp_path / "store")
 
 
-def run(store: Store, trees: dict[str, TextTree]) -> AgentResult:
+def run(store: Store, trees: dict[str, TextTree], case_of: Checkpoint | None = None) -> AgentResult:
     case = Case(
         engine=EngineSpec.parse("vllm==0.20.1"), draft=RepoSpec.parse("some/drafter"), references=tuple(trees)
     )
 
     async def main() -> AgentResult:
         promised: Promised[Checkpoint] = Promised("checkpoint")
-        promised.keep(checkpoint())
+        promised.keep(case_of or checkpoint())
         context = AgentContext(
             case=case,
             checkpoint=promised,
@@ -213,3 +215,16 @@ def test_a_second_run_follows_no_code(store: Store, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("investigator.agents.reference.Program", never)
 
     assert run(store, trees).answers == first.answers
+
+
+def test_a_method_without_training_code_is_promised_by_its_config_alone(store: Store) -> None:
+    head = read_checkpoint(eagle3_head(ids=[2]), gpt_oss())
+    result = run(store, {"git:x": tree("x", "git:x", "a.py")}, head)
+
+    assert result.answers == ()
+    assert [(item.what, item.why) for item in result.not_checked] == [
+        (
+            "reference git:x",
+            "none of the references is training code of eagle3: its config is the promise",
+        )
+    ]

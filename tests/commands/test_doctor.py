@@ -98,3 +98,11 @@ def test_a_cache_that_cannot_be_a_folder_is_an_error(tmp_path):
 
     assert check.state is doctor.State.NEEDED
     assert "--cache-dir" in check.said
+
+
+def test_a_cache_that_cannot_be_written_costs_requests_and_no_more(tmp_path, monkeypatch):
+    monkeypatch.setattr("os.access", lambda path, mode: False)
+    check = doctor.cache(Settings(cache_dir=tmp_path))
+
+    assert check.state is doctor.State.MISSING
+    assert check.said == f"{tmp_path} cannot be written: every run fetches everything anew"

@@ -1,5 +1,7 @@
 """``cache-drop``: the chain from a predicate over the scheduler to the coordinator's groups."""
 
+from dataclasses import replace
+
 import pytest
 
 from investigator.code.program import Program
@@ -123,3 +125,20 @@ def test_the_rule_fits_a_drafter_that_reads_the_next_token(dropped: list[Json], 
 
     assert eagle.method == "eagle3"
     assert judge(CONTRACT, sides).verdict is verdict
+
+
+def test_a_method_whose_cache_needs_no_hidden_state_does_not_need_it() -> None:
+    answers = {
+        role: Answer(contract=CONTRACT.id, role=role, agent=role.value, source=role.value, outcome=Known([]))
+        for role in (Role.REFERENCE, Role.ENGINE)
+    }
+    sides = Sides(
+        checkpoint=None,
+        references=(answers[Role.REFERENCE],),
+        engine=answers[Role.ENGINE],
+        facts=replace(checkpoint(), method="ngram"),
+    )
+    found = judge(CONTRACT, sides)
+
+    assert found.verdict is Verdict.NOT_APPLICABLE
+    assert found.why == "what ngram keeps in the prefix cache depends on no hidden state of its target"

@@ -1,10 +1,12 @@
 """``kv-retention``: how far back layers see against what the engine keeps."""
 
+from dataclasses import replace
+
 import pytest
 
 from investigator.contracts.contract import Sides, judge
 from investigator.contracts.kv_retention import CONTRACT
-from investigator.model import Answer, Json, Known, Outcome, Refused, Role, Verdict
+from investigator.model import Answer, Json, Known, NotKnown, Outcome, Refused, Role, Verdict
 from tests.support.miniature_vllm import all_full, checkpoint
 
 NEEDED: list[Json] = [7, 7, None]
@@ -77,3 +79,10 @@ def test_a_drafter_without_windows_does_not_need_it() -> None:
 def test_the_checkpoint_says_how_far_its_layers_see() -> None:
     assert CONTRACT.ask_checkpoint is not None
     assert CONTRACT.ask_checkpoint(checkpoint())[0] == Known(NEEDED)
+
+
+def test_a_checkpoint_that_does_not_say_how_it_attends_leaves_it_open() -> None:
+    assert CONTRACT.ask_checkpoint is not None
+    open_, _ = CONTRACT.ask_checkpoint(replace(checkpoint(), windows=None))
+
+    assert open_ == NotKnown("the checkpoint does not say how its layers attend")

@@ -1,5 +1,7 @@
 """``lookahead``: the block that a draft writes against the slots that are reserved for it."""
 
+from dataclasses import replace
+
 import pytest
 
 from investigator.contracts.contract import Sides, judge
@@ -58,3 +60,11 @@ def test_a_reference_that_drafts_other_blocks_leaves_it_open() -> None:
 
 def test_without_a_block_size_it_is_unknown() -> None:
     assert judge(CONTRACT, sides(slots(16, 16), block=None)).verdict is Verdict.UNKNOWN
+
+
+def test_a_method_that_drafts_no_block_does_not_need_it() -> None:
+    other = replace(sides(slots(1, 0)), facts=replace(checkpoint(), method="eagle3"))
+    found = judge(CONTRACT, other)
+
+    assert found.verdict is Verdict.NOT_APPLICABLE
+    assert found.why == "eagle3 does not draft a block whose first query is the last accepted token"

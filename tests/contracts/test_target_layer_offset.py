@@ -2,10 +2,13 @@
 
 import pytest
 
+from investigator.checkpoint import Checkpoint
+from investigator.checkpoints import read_checkpoint
 from investigator.contracts.contract import Sides, judge
 from investigator.contracts.target_layer_offset import CONTRACT
 from investigator.model import Answer, Known, NotKnown, Outcome, Refused, Role, Runner, Unsupported, Verdict
 from tests.support import mini_vllm as mini
+from tests.support.eagle import eagle3_head, gpt_oss
 from tests.support.miniature_vllm import checkpoint
 
 EAGLE = {"eagle_aux_hidden_state_layer_ids": [1, 3]}
@@ -116,7 +119,9 @@ def test_a_checkpoint_without_ids_leaves_it_open() -> None:
 # -- the comparison alone ---------------------------------------------------------------
 
 
-def compared(reference: list[int], engine: Outcome | list[int]) -> tuple[Verdict, str]:
+def compared(
+    reference: list[int], engine: Outcome | list[int], facts: Checkpoint | None = None
+) -> tuple[Verdict, str]:
     def answer(role: Role, outcome: Outcome) -> Answer:
         return Answer(contract=CONTRACT.id, role=role, agent=role.value, source=role.value, outcome=outcome)
 
@@ -125,7 +130,7 @@ def compared(reference: list[int], engine: Outcome | list[int]) -> tuple[Verdict
         checkpoint=None,
         references=(answer(Role.REFERENCE, Known(reference)),),
         engine=answer(Role.ENGINE, outcome),
-        facts=checkpoint(),
+        facts=facts or checkpoint(),
     )
     found = judge(CONTRACT, sides)
     return found.verdict, found.why
@@ -200,3 +205,14 @@ def test_a_part_of_the_stream_is_no_hidden_state() -> None:
 
 def _answer(role: Role, outcome: Outcome) -> Answer:
     return Answer(contract=CONTRACT.id, role=role, agent=role.value, source=role.value, outcome=outcome)
+
+
+def test_an_eagle_head_may_count_layers_as_well_as_boundaries() -> None:
+    """Ids 2 and 12 as boundaries are states 2 and 12; an engine that taps 3 and 13 takes them for layers."""
+    verdict, why = compared([2, 12], [3, 13], facts=read_checkpoint(eagle3_head(ids=[2, 12]), gpt_oss()))
+
+    assert verdict is Verdict.PARTIAL
+    assert why == (
+        "hidden_states[3, 13] are tapped: right for a head that names decoder layers by its numbers, one "
+        "layer late for one that counts the layers a stream has been through"
+    )

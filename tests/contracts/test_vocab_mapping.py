@@ -1,10 +1,12 @@
 """``vocab-mapping``: a map is made for a drafter with fewer tokens of its own, and for no other."""
 
+from dataclasses import replace
+
 import pytest
 
 from investigator.checkpoint import Checkpoint
 from investigator.contracts.vocab_mapping import CONTRACT, HARMLESS, UNFILLED
-from investigator.model import Known, Runner, Verdict
+from investigator.model import Known, NotKnown, Runner, Verdict
 from tests.support import mini_vllm as mini
 from tests.support.miniature_vllm import checkpoint
 
@@ -66,3 +68,12 @@ def test_a_runner_that_does_not_take_the_method() -> None:
     found = mini.finding("vocab-mapping", Runner.V2, check="second-lacks-method")
 
     assert found.verdict is Verdict.UNSUPPORTED
+
+
+def test_a_vocabulary_whose_size_nobody_names_leaves_it_open() -> None:
+    case = checkpoint(draft_vocab_size=32)
+    draft = {key: value for key, value in case.draft.normalised.items() if key != "vocab_size"}
+    unsaid = replace(case, draft=replace(case.draft, normalised=draft), target=None)
+
+    assert CONTRACT.ask_checkpoint is not None
+    assert CONTRACT.ask_checkpoint(unsaid)[0] == NotKnown("the size of the target's vocabulary is not known")

@@ -224,3 +224,26 @@ def test_hostile_names_stay_text() -> None:
     assert "\x1b[31m|" not in console.export_text()
     assert "\x1b" not in shown.as_markdown(found)
     assert "| <script>" not in shown.as_markdown(found)
+
+
+def test_a_fault_of_both_that_one_sleeps_through_is_told() -> None:
+    awake = replace(finding(Verdict.BROKEN, "dropped: on by default", 3), live=True)
+    asleep = replace(finding(Verdict.BROKEN, "dropped: off by default", 3), live=False)
+
+    found = compare(asked(OLD, awake), asked(OLD, asleep, name="vllm==2"), draft="d")
+
+    assert shown.conclusion(found) == (
+        "vllm==1 and vllm==2 keep the same promises; target-layer-offset is broken in both, and by default "
+        "met only in vllm==1"
+    )
+
+
+def test_a_runner_that_is_not_the_default_is_named_in_its_heading() -> None:
+    early = finding(Verdict.BROKEN, "early", 3, runner=Runner.V1)
+    right = finding(Verdict.HONOURED, "right", 3, runner=Runner.V1)
+    same = finding(Verdict.HONOURED, "right", 3, runner=Runner.V2)
+    a, b = (asked(OLD, one, same, runner=Runner.V2) for one in (early, right))
+
+    page = shown.as_markdown(compare(a, b, draft="d"))
+
+    assert "## target-layer-offset on V1, not the default" in page

@@ -1,5 +1,6 @@
 """A recorded reference answers from its facts, and points at its own lines."""
 
+from dataclasses import replace
 from importlib.resources import files
 
 import pytest
@@ -49,3 +50,17 @@ def test_what_the_checkpoint_leaves_open_stays_open() -> None:
 def test_a_record_that_is_no_record_says_so() -> None:
     with pytest.raises(IntegrityError, match="is not readable"):
         read_recorded(b'{"facts": 3}', "broken.json")
+
+
+def test_ids_and_windows_that_the_checkpoint_leaves_open_stay_open() -> None:
+    reference = read_recorded(RECORD.read_bytes(), "ddtree.json")
+    unsaid = replace(checkpoint(), target_layer_ids=None, windows=None)
+    told = {
+        contract: recorded_answer(reference, contract, unsaid)
+        for contract in ("target-layer-offset", "layer-types")
+    }
+
+    assert {contract: answer and answer.outcome for contract, answer in told.items()} == {
+        "target-layer-offset": NotKnown("the checkpoint names no target layer ids"),
+        "layer-types": NotKnown("the checkpoint does not say how its layers attend"),
+    }

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from huggingface_hub.errors import HFValidationError, OfflineModeIsEnabled
 from pytest_httpserver import HTTPServer
 from werkzeug import Response
 
@@ -17,12 +18,14 @@ from investigator.errors import (
     InvestigateError,
     LimitError,
     NotFoundError,
+    OfflineError,
     SourceError,
     UsageError,
 )
 from investigator.model import Origin
 from investigator.sources.hub import SHAPES, HubSource
 from investigator.sources.hub_client import LiveHub
+from investigator.sources.hub_errors import translate
 from investigator.sources.hub_settings import HubSettings
 from investigator.sources.transport import NetworkPolicy, Transport
 from tests.support.homeless import without_home
@@ -226,6 +229,14 @@ def answer(key: str, response: Response) -> Callable[[MiniHub], None]:
             answer(INFO, error(401)), "does not accept the token (401)", "HF_TOKEN", 1, id="401 without code"
         ),
         pytest.param(answer(INFO, error(403)), "access is refused (403)", "HF_TOKEN", 1, id="403 plain"),
+        pytest.param(
+            answer(INFO, error(403, X_Error_Message="Access to this resource is disabled.")),
+            "has been disabled by the Hub",
+            "another checkpoint",
+            1,
+            id="disabled",
+        ),
+        pytest.param(answer(INFO, error(418)), "answers 418", "HF_ENDPOINT", 1, id="another status"),
         pytest.param(
             answer(INFO, error(404, "RevisionNotFound")), "has no revision", "commits/main", 1, id="revision"
         ),
@@ -448,3 +459,20 @@ def test_a_file_in_the_cache_that_is_too_large_is_not_read(client: LiveHub, tmp_
         client.fetch(REPO, None)
 
     assert caught.value.advice == "remove it from the Hub's cache, or name a model repository"
+
+
+@pytest.mark.parametrize(
+    ("caught", "kind", "said", "advice"),
+    [
+        (OfflineModeIsEnabled("no"), OfflineError, "HF_HUB_OFFLINE is set", "unset HF_HUB_OFFLINE"),
+        (HFValidationError("no"), NotFoundError, "is not a name the Hub allows", "check the name"),
+    ],
+)
+def test_what_the_library_refuses_by_itself(
+    caught: Exception, kind: type[SourceError], said: str, advice: str
+) -> None:
+    shown = translate(caught, "some/name", None, "https://hub.example.org")
+
+    assert isinstance(shown, kind)
+    assert said in str(shown)
+    assert shown.advice == advice

@@ -1,7 +1,7 @@
 """Inputs with known answers: length, shape, suspects, confounders, and who it is."""
 
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import pytest
@@ -10,6 +10,7 @@ from investigator.triage import Answer, Triage, judge, load_figures, read_sympto
 from investigator.triage.shape import Shape
 
 Judged = Callable[[str], Triage]
+Changed = Callable[[str, Mapping[str, str]], Triage]
 
 
 @dataclass(frozen=True)
@@ -207,3 +208,35 @@ def test_mtp_layers_are_not_held_against_figures_of_block_drafters() -> None:
 
     assert (found.answer, found.suspects, found.expected) == (Answer.UNKNOWN, (), None)
     assert found.headline == "AL 1.75 of at most 4, and no figures of MTP layers are known here."
+
+
+def test_drafts_shorter_than_the_positions_counted_excuse_where_acceptance_stops(changed: Changed) -> None:
+    """40,000 tokens in 5,000 drafts are 8 a draft, of 15: most drafts never reached the later positions."""
+    triage = changed("cut-off-bench.txt", {"75000": "40000"})
+
+    assert (triage.shape, triage.answer) == (Shape.CUT_OFF, Answer.EITHER)
+    assert triage.headline.startswith("Drafts were shorter than the positions counted")
+
+
+def test_a_pair_that_nobody_measured_may_be_made_for_short_contexts(changed: Changed) -> None:
+    unknown = {"z-lab/Qwen3.6-27B-DFlash": "me/drafter", "Qwen/Qwen3.6-27B": "me/target"}
+    triage = changed("long-contexts-sglang.log", unknown)
+
+    assert (triage.shape, triage.answer) == (Shape.LONG_CONTEXTS, Answer.EITHER)
+    assert "so does a drafter that was trained on short contexts only" in triage.headline
+
+
+def test_few_drafts_leave_the_published_range_possible() -> None:
+    """AL 3.64 of 100 drafts: 3.64 + 1.96 standard errors reaches the 4.11 that was published."""
+    rates = (0.7, 0.53, 0.39, 0.29, 0.21, 0.15, 0.11, 0.08, 0.06, 0.04, 0.03, 0.02, 0.01, 0.01, 0.01)
+    log = (
+        "vllm serve Qwen/Qwen3-8B --spec-method dflash --spec-model z-lab/Qwen3-8B-DFlash-b16 "
+        "--spec-tokens 15\nINFO SpecDecoding metrics: Mean acceptance length: 3.64, Accepted: 264 tokens, "
+        f"Drafted: 1500 tokens, Per-position acceptance rate: {', '.join(f'{rate:.3f}' for rate in rates)}\n"
+    )
+    triage = judge(read_symptom(io.BytesIO(log.encode())), load_figures())
+
+    assert (triage.shape, triage.answer) == (Shape.EVENLY_LOW, Answer.EITHER)
+    assert triage.headline == (
+        "AL 3.64 is below the published 4.11 to 7.87, but so few drafts leave the published range possible."
+    )

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from investigator.triage import Symptom
+from investigator.triage import Symptom, metrics_text
 from investigator.triage.symptom import InputKind
 
 Read = Callable[[str], Symptom]
@@ -92,3 +92,14 @@ def test_a_rank_far_from_the_others_is_told_of(symptom_of: Read) -> None:
     assert apart.apart == pytest.approx((1.2, 2.8))
     assert "AL 1.20 to 2.80" in apart.notes[0]
     assert alike.apart is None
+
+
+def test_of_more_series_than_any_deployment_has_the_first_are_kept(
+    symptom_of: Read, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(metrics_text, "MAX_SERIES", 5)
+    symptom = symptom_of(scrape(100, 100, 80, 20, engine=0) + scrape(300, 0, 0, 0, engine=1))
+
+    assert symptom.best is not None
+    assert symptom.best.length.arithmetic == "1 + 100 accepted ÷ 100 drafts = 2.00"
+    assert "more than 5 metric series; the rest was left out" in symptom.notes
