@@ -106,7 +106,7 @@ class DecoderLayer(Symbol):
             return Stream(depth + 1, Share.OUTPUT)
         # The batch carries the stream: the next layer is handed what this one adds to it.
         delta = Stream(depth + 1, Share.DELTA, beside=True)
-        batch.attributes[STREAM] = _pending(self.session.interp, cls, delta)
+        batch.attributes[STREAM] = _pending(self.session, cls, delta)
         return delta
 
     def _follow(self, arguments: tuple[Value, ...], keywords: dict[str, Value]) -> Unknown | None:
@@ -137,8 +137,10 @@ def _is_object(value: Value) -> bool:
     return isinstance(value, Instance) and value.cls is not None
 
 
-def _pending(interp: Interpreter, cls: ClassValue, delta: Stream) -> Instance:
-    """The batch's stream with a layer's output pending: what its class calls so."""
+def _pending(session: Session, cls: ClassValue, delta: Stream) -> Instance:
+    """The batch's stream with a layer's output pending: what its class calls so, set as code outside it
+    would, since an attribute may be a property."""
+    interp = session.interp
     contribution = interp.global_name(cls.module, "Contribution")
     pending = Instance(
         contribution if isinstance(contribution, ClassValue) else None,
@@ -146,8 +148,11 @@ def _pending(interp: Interpreter, cls: ClassValue, delta: Stream) -> Instance:
         complete=False,
         label="contribution",
     )
+    made = Instance(cls, {}, complete=False, label=STREAM)
     carried = {"residual": Stream(delta.depth, Share.BASE), "pending": pending, "transport": None}
-    return Instance(cls, carried, complete=False, label=STREAM)
+    for name, value in carried.items():
+        interp.set_attribute(session.frame(cls), cls.node, made, name, value)
+    return made
 
 
 # -- a layer's own attributes ----------------------------------------------------------

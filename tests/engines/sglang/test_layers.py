@@ -2,7 +2,8 @@
 
 from investigator.code.program import Program
 from investigator.code.values import ClassValue, FunctionValue, Instance, NativeMethod, Unknown
-from investigator.engines.sglang.layers import DecoderLayer, collects
+from investigator.engines.sglang.layers import STREAM, DecoderLayer, collects
+from investigator.engines.sglang.states import Stream
 from investigator.engines.sglang.world import Session, World
 from tests.code.trees import MemoryTree
 from tests.support.releases import FULL, pair
@@ -22,6 +23,19 @@ class Experts:
 
 def keep(stream):
     kept.append(stream)
+
+
+class Carrier:
+    @property
+    def residual(self):
+        return self.kept
+
+    @residual.setter
+    def residual(self, value):
+        self.kept = value
+
+    def snapshot(self):
+        return self.pending.value + self.residual
 """
 
 
@@ -65,3 +79,17 @@ def test_what_may_take_a_captured_stream() -> None:
     assert collects(found["keep"])
     assert not collects(None)
     assert not collects(Unknown("a batch"))
+
+
+def test_a_batch_carries_what_a_layer_adds_as_its_class_keeps_it() -> None:
+    """An attribute of the class that carries the stream may be a property over another one."""
+    session, found = parts()
+    carrier = the_class(found, "Carrier")
+    batch = Instance(None, {STREAM: Instance(carrier)}, complete=False)
+
+    DecoderLayer(4, session, lambda: None, []).call((Stream(4), batch), {})
+
+    carried = batch.attributes[STREAM]
+    frame, node = session.frame(carrier), carrier.node
+    snapshot = session.interp.attribute(frame, node, carried, "snapshot")
+    assert session.interp.call(frame, node, snapshot, (), {}) == Stream(5)
