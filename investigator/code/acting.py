@@ -16,8 +16,8 @@ from investigator.code import classes, properties
 from investigator.code.backwards import Given, Supply, frame_at
 from investigator.code.functions import parameters
 from investigator.code.local_bindings import LocalBindings
+from investigator.code.syntax import asked_for, named, text
 from investigator.code.syntax import field as child
-from investigator.code.syntax import named, text
 from investigator.code.values import ClassValue, FunctionValue, Instance, Raised, Value
 
 if TYPE_CHECKING:
@@ -44,8 +44,10 @@ def acting_at(
     ``far``: a function of another file, too, which is read for that.
     """
     callee = child(node, "function" if node.type == "call" else "left")
-    if callee.type == "attribute" and text(child(callee, "object")) == by.name:
-        attribute = text(child(callee, "attribute"))
+    local = interp.local_bindings(by.function)
+    own = local.called(by.name)
+    attribute = _asked_of(callee, own)
+    if attribute is not None:
         if node.type == "call":
             method = classes.class_attribute(interp, cls, attribute)
         else:
@@ -53,11 +55,10 @@ def acting_at(
         if not isinstance(method, FunctionValue):
             return None
         return Acting(method, interp.local_bindings(method).first, True, by, node)
-    at = _place_among_arguments(node, by.name)
+    at = _place_among_arguments(node, own)
     head = text(callee).partition(".")[0]
-    if at is None or callee.type not in ("identifier", "attribute") or head in (by.name, "super"):
+    if at is None or callee.type not in ("identifier", "attribute") or head in (*own, "super"):
         return None
-    local = interp.local_bindings(by.function)
     if local.binds(head) and head not in local.imported:
         return None  # another object's method
     here = by.function.module.symbols.get(head, ()) if head not in local.imported else ()
@@ -80,24 +81,29 @@ def statements_that_may_run(interp: Interpreter, function: FunctionValue, own: s
     known, key = function.module.worked_out, (f"in hand as {own}", function.node.start_byte)
     if key not in known:
         local = interp.local_bindings(function)
-        calls = (call for call in local.calls if _has_in_hand(call, own))
+        calls = (call for call in local.calls if _has_in_hand(call, local.called(own)))
         known[key] = (*calls, *properties_set(own, local))
     found: tuple[Node, ...] = known[key]
     return found
 
 
-def _has_in_hand(call: Node, own: str) -> bool:
-    callee = child(call, "function")
-    on_it = callee.type == "attribute" and text(child(callee, "object")) == own
+def _has_in_hand(call: Node, own: tuple[str, ...]) -> bool:
+    on_it = _asked_of(child(call, "function"), own) is not None
     return on_it or _place_among_arguments(call, own) is not None
 
 
-def _place_among_arguments(call: Node, name: str) -> int | str | None:
+def _asked_of(expression: Node, own: tuple[str, ...]) -> str | None:
+    """The attribute of the object in hand that an expression asks for; None where it does not."""
+    asked = asked_for(expression)
+    return asked[1] if asked is not None and text(asked[0]) in own else None
+
+
+def _place_among_arguments(call: Node, own: tuple[str, ...]) -> int | str | None:
     """The position or the keyword by which a call hands a variable over."""
     for number, each in enumerate(named(child(call, "arguments"))):
-        if each.type == "keyword_argument" and text(child(each, "value")) == name:
+        if each.type == "keyword_argument" and text(child(each, "value")) in own:
             return text(child(each, "name"))
-        if text(each) == name:
+        if text(each) in own:
             return number
     return None
 

@@ -351,8 +351,8 @@ def _bound(interp: Interpreter, frame: Frame, there: Frame, node: Node, name: st
             while right.type == "assignment":
                 right = child(right, "right")
             with given_of(frame).looking_from(node):
-                value = interp.evaluate(there, right)
-                return part(interp, there, child(node, "left"), name, value)
+                value = part(interp, there, child(node, "left"), name, interp.evaluate(there, right))
+                return value if value is not NotImplemented else Unknown(f"a part of what {name} is", place)
         case "named_expression" if _is_always_evaluated(node):
             with given_of(frame).looking_from(node):
                 return interp.evaluate(there, child(node, "value"))

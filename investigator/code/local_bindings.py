@@ -22,7 +22,8 @@ _PATTERNS = (
 
 @dataclass(frozen=True)
 class LocalBindings:
-    """What a function binds and changes, by name (``self.x`` counts as a name).
+    """What a function binds and changes, by name (``self.x`` counts as a name, and is the same name as
+    ``this.x`` where ``this = self`` is the only thing that either is).
 
     ``events``: everything that binds the name, in source order: assignments, imports, inner
     functions and classes, loops, contexts, ``:=``, ``del``.
@@ -32,7 +33,7 @@ class LocalBindings:
     ``aliases``: names that are assigned straight from it.
     ``shadowed``: comprehensions and lambdas in which it is a variable of theirs.
     ``parameters``: name -> annotation as written; ``first`` is the first one's name.
-    ``returns`` and ``calls``: its return statements and calls.
+    ``returns`` and ``calls``: its return statements and calls. ``others``: parameter -> its other names.
     """
 
     events: dict[str, list[Node]]
@@ -46,6 +47,11 @@ class LocalBindings:
     first: str
     returns: list[Node]
     calls: list[Node]
+    others: dict[str, tuple[str, ...]]
+
+    def called(self, parameter: str) -> tuple[str, ...]:
+        """Every name of what a parameter holds."""
+        return (parameter, *self.others.get(parameter, ()))
 
     def binds(self, name: str) -> bool:
         """Whether the function itself gives this name a meaning."""
@@ -85,7 +91,7 @@ def local_bindings(function: Node, package: str) -> LocalBindings:
     """Read a function (or lambda) of a module that imports relative to ``package``."""
     parameters = dict(parameters_of(function))
     first = next(iter(parameters), "self")
-    made = LocalBindings({}, {}, {}, {}, {}, {}, parameters, _defaults(function), first, [], [])
+    made = LocalBindings({}, {}, {}, {}, {}, {}, parameters, _defaults(function), first, [], [], {})
     body = child(function, "body")
     for node in own_nodes(body, *_BINDING, *_SHADOWING, "call", "return_statement"):
         if node == function:
@@ -100,7 +106,35 @@ def local_bindings(function: Node, package: str) -> LocalBindings:
             _shadow(made, node)
         else:
             _bind(made, node, package)
+    for parameter in parameters:
+        _join_names(made, parameter, body)
     return made
+
+
+def _join_names(made: LocalBindings, parameter: str, body: Node) -> None:
+    """Put what happens to ``other.x`` down for ``parameter.x`` as well, and the other way round, where the
+    function says ``other = parameter`` at its top and binds neither name anywhere else."""
+    if parameter in made.events:
+        return
+    names = [name for name in made.aliases.get(parameter, ()) if _is_other_name(made, name, parameter, body)]
+    if not names:
+        return
+    made.others[parameter] = tuple(names)
+    every = made.called(parameter)
+    for table in (made.events, made.assigned, made.changed):
+        for attribute in {key.partition(".")[2] for key in table if key.partition(".")[0] in every} - {""}:
+            keys = [f"{name}.{attribute}" for name in every]
+            nodes = sorted((n for key in keys for n in table.get(key, ())), key=lambda node: node.start_byte)
+            table.update(dict.fromkeys(keys, nodes))
+
+
+def _is_other_name(made: LocalBindings, name: str, parameter: str, body: Node) -> bool:
+    nodes = made.events.get(name, [])
+    if len(nodes) != 1 or nodes[0].type != "assignment" or name in (*made.parameters, *made.shadowed):
+        return False
+    left, right = child(nodes[0], "left"), child(nodes[0], "right")
+    at_the_top = nodes[0].parent is not None and nodes[0].parent.parent == body
+    return at_the_top and text(left) == name and text(right) == parameter
 
 
 def _shadow(made: LocalBindings, node: Node) -> None:

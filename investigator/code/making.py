@@ -23,7 +23,7 @@ from investigator.code.backwards import (
 from investigator.code.frames import Frame
 from investigator.code.functions import Parameter, parameters
 from investigator.code.heap import join_values
-from investigator.code.local_bindings import registered_attribute
+from investigator.code.local_bindings import LocalBindings, registered_attribute
 from investigator.code.syntax import field as child
 from investigator.code.syntax import text
 from investigator.code.values import (
@@ -297,7 +297,8 @@ class _Making:
         up = {call.start_byte: other for call, other in ways.up}
         through = {node.start_byte: node for node in self._may_set(level, name, ways)}
         nodes = [node for node in local.events.get(target, ()) if node.start_byte not in through]
-        nodes = sorted([*nodes, *through.values()], key=lambda node: node.start_byte)
+        maybe = {node.start_byte: node for node in _set_on_what_may_be_it(local, level.name, name)}
+        nodes = sorted([*nodes, *maybe.values(), *through.values()], key=lambda node: node.start_byte)
         if limit is not None:
             nodes = [node for node in nodes if node.start_byte < limit]
         end = function.node.end_byte if limit is None else limit
@@ -308,6 +309,8 @@ class _Making:
                 return self._look(up[node.start_byte], name, ())
             if node.start_byte in through:
                 return self._set_by(number, level, node, name)
+            if node.start_byte in maybe:
+                return Weighed(Unknown(f"what may be set on the same object as {target}"))
             return binding(interp, frame, there, node, target, limit)
 
         leaving = local.returns if limit is None else ()
@@ -346,7 +349,8 @@ class _Making:
                 registered = registered_attribute(call)
                 if registered is not None:
                     by_name[registered] = (*by_name.get(registered, ()), call)
-            any_name = tuple(call for call in calls if _sets_any(call, level.name))
+            own = self.interp.local_bindings(level.function).called(level.name)
+            any_name = tuple(call for call in calls if any(_sets_any(call, name) for name in own))
             up = tuple(self._calls_up(number, level))
             self.ways[key] = _Ways(up, any_name, by_name, self._running(level.function, level.name))
         return self.ways[key]
@@ -415,6 +419,18 @@ def _sets_any(call: Node, first: str) -> bool:
     if function.startswith(f"{first}.__dict__."):
         return True
     return function in _SETTING_ANY and text(child(call, "arguments")).startswith(f"({first}")
+
+
+def _set_on_what_may_be_it(local: LocalBindings, own: str, name: str) -> Iterator[Node]:
+    """The statements of a function that set the attribute of a variable that may be the object."""
+    seen = {*local.called(own)}
+    todo = list(seen)
+    while todo:
+        for other in local.aliases.get(todo.pop(), ()):
+            if other not in seen and "." not in other:
+                seen.add(other)
+                todo.append(other)
+                yield from local.events.get(f"{other}.{name}", ())
 
 
 def _absent_or_open(interp: Interpreter, cls: ClassValue, name: str) -> Value:

@@ -192,5 +192,16 @@ def string_value(node: Node) -> str | None:
     return _joined([plain_text(prefix, piece) for piece in pieces])
 
 
+def asked_for(expression: Node) -> tuple[Node, str] | None:
+    """``x`` and ``a`` for ``x.a`` and ``getattr(x, "a")``; None for anything else."""
+    if expression.type == "attribute":
+        return field(expression, "object"), text(field(expression, "attribute"))
+    if expression.type != "call" or text(field(expression, "function")) != "getattr":
+        return None
+    given = named(field(expression, "arguments"))
+    name = string_value(given[1]) if len(given) == 2 else None
+    return (given[0], name) if name is not None else None
+
+
 def _joined(parts: list[str | None]) -> str | None:
     return None if None in parts else "".join(part for part in parts if part is not None)

@@ -10,6 +10,7 @@ from investigator.code.interpreter import Interpreter
 from investigator.code.program import Module
 from investigator.code.syntax import (
     Place,
+    asked_for,
     definition,
     descendants,
     descendants_at,
@@ -100,7 +101,8 @@ def calls(function: FunctionValue, name: str) -> Iterator[Node]:
         return
     for node in descendants(body, "call"):
         callee = field(node, "function")
-        if text(callee) in names or (callee.type == "attribute" and text(field(callee, "attribute")) == name):
+        asked = asked_for(callee)
+        if text(callee) in names or (asked is not None and asked[1] == name):
             yield node
 
 
@@ -165,7 +167,7 @@ def through_caller(
         if found is None:
             return known
         caller, call = found
-        bound = function.owner is not None and field(call, "function").type == "attribute"
+        bound = function.owner is not None and asked_for(field(call, "function")) is not None
         handed, _ = lazy.handed_over(interp, lazy.Acting(function, "", bound, call=call))
         if name not in handed:
             return known

@@ -209,6 +209,34 @@ def test_a_method_that_runs_itself_leaves_what_it_sets_open() -> None:
     assert find_unknown(attribute(code, "x")) is not None
 
 
+@pytest.mark.parametrize(
+    ("start", "expected"),
+    [
+        ("this = self\n        this.x = 3", 3),
+        ("this = self\n        self.x = 3\n        this.x = this.x + 1", 4),
+        ("this = self\n        this.x = 3\n        self.x = self.x + 2", 5),
+        ("this = self\n        this.make(6)", 6),
+        ("this = self\n        change(this)", 4),
+        ("getattr(self, 'make')(7)", 7),
+        ("this = self\n        getattr(this, 'make')(x=8)", 8),
+        ("this = self\n        this.y, this.x = 3, 9", None),
+        ("this = self\n        if other:\n            this = Other()\n        this.x = 3", None),
+        ("this = self\n        this = Other()\n        this.x = 3", None),
+        ("this = self\n        setattr(this, self.y, 2)", None),
+    ],
+)
+def test_the_object_under_another_name(start: str, expected: int | None) -> None:
+    """None: not followed, and so not known, whatever else sets it."""
+    code = (
+        f"{CHANGE}\n\nclass Other:\n    pass\n\n\nclass Thing:\n    def __init__(self, other=None):\n"
+        f"        self.x = 1\n        self.y = 1\n        {start}\n\n"
+        "    def make(self, x):\n        self.x = x\n"
+    )
+
+    value = attribute(code, "x")
+    assert value == expected if expected is not None else find_unknown(value) is not None
+
+
 def test_what_a_property_keeps() -> None:
     code = (
         "class Thing:\n    def __init__(self):\n        self.x = 4\n\n    @property\n"
