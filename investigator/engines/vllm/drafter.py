@@ -5,13 +5,13 @@ the speculative method; the drafter's ``propose`` runs the draft model. Runner a
 worked out attribute by attribute (:mod:`investigator.code.lazy`).
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from investigator.code import classes, lazy
 from investigator.code.interpreter import Frame, Interpreter
 from investigator.code.program import Module, Program
-from investigator.code.syntax import descendants, field, text
+from investigator.code.syntax import asked_for, descendants, field, text
 from investigator.code.values import ClassValue, FunctionValue, Instance, Unknown, Value, find_unknown
 from investigator.engines.vllm import roles
 from investigator.engines.vllm.world import Session, World
@@ -93,17 +93,24 @@ def drafter(session: Session) -> Value:
 
 
 def _proposers(session: Session, cls: ClassValue) -> Iterator[str]:
-    """Attributes ``x`` of a runner on which its methods call ``self.x.propose(...)``."""
-    seen: set[str] = set()
-    for method in roles.methods(session.interp, cls):
-        for call in roles.calls(method, PROPOSE):
-            callee = field(call, "function")
-            owner = callee.child_by_field_name("object")
-            for node in descendants(owner, "attribute") if owner is not None else ():
-                name = text(field(node, "attribute"))
-                if text(field(node, "object")) == "self" and name not in seen:
-                    seen.add(name)
-                    yield name
+    """Attributes ``x`` of a runner on which its methods, or else what they hand it to, call
+    ``self.x.propose(...)``."""
+    own = [lazy.Acting(m, session.interp.local_bindings(m).first) for m in roles.methods(session.interp, cls)]
+    found = dict.fromkeys(_proposing(session, own))
+    for far in (False, True):
+        found = found or dict.fromkeys(_proposing(session, roles.at_work(session.interp, cls, far=far)))
+    return iter(found)
+
+
+def _proposing(session: Session, functions: Iterable[lazy.Acting]) -> Iterator[str]:
+    for acting in functions:
+        names = session.interp.local_bindings(acting.function).called(acting.name)
+        for call in roles.calls(acting.function, PROPOSE):
+            proposer = asked_for(field(call, "function"))
+            for node in descendants(proposer[0], "attribute", "call") if proposer is not None else ():
+                asked = asked_for(node)
+                if asked is not None and text(asked[0]) in names:
+                    yield asked[1]
 
 
 def _replace(interp: Interpreter, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:  # noqa: ARG001

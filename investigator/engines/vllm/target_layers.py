@@ -10,6 +10,7 @@ each captured stream has been through: indices into Hugging Face's ``hidden_stat
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import product
 
 from tree_sitter import Node
 
@@ -245,24 +246,24 @@ def _language_model(interp: Interpreter, args: tuple[Value, ...], kwargs: dict[s
     """``get_language_model()`` as the interface defines it: the part that was made under
     ``with self._mark_language_model(...)``."""
     model = args[0]
-    if isinstance(model, Instance) and model.cls is not None:
-        for base in classes.mro(interp, model.cls):
-            initialiser = (
-                classes.own_attribute(interp, base, "__init__") if isinstance(base, ClassValue) else None
-            )
-            if not isinstance(initialiser, FunctionValue):
-                continue
-            for block in descendants(field(initialiser.node, "body"), "with_statement"):
-                if "_mark_language_model" not in text(block).partition("\n")[0]:
-                    continue
-                for assignment in descendants(field(block, "body"), "assignment"):
-                    left = field(assignment, "left")
-                    if left.type == "attribute" and model.made_by is not None:
-                        name = text(field(left, "attribute"))
-                        if name not in model.attributes:
-                            model.attributes[name] = model.made_by(name)
-                        return model.attributes[name]
+    if isinstance(model, Instance) and model.cls is not None and model.made_by is not None:
+        for name in _marked(interp, model.cls):
+            if name not in model.attributes:
+                model.attributes[name] = model.made_by(name)
+            return model.attributes[name]
     return Unknown("which part of the model is its language model")
+
+
+def _marked(interp: Interpreter, cls: ClassValue) -> Iterator[str]:
+    """The attributes that are set under the mark, in an ``__init__`` of the class or in what that runs."""
+    bases = [base for base in classes.mro(interp, cls) if isinstance(base, ClassValue)]
+    initialisers = [classes.own_attribute(interp, base, "__init__") for base in bases]
+    for far, made in product((False, True), initialisers):
+        for acting in lazy.reachable(interp, cls, made, far=far) if isinstance(made, FunctionValue) else ():
+            for block in descendants(field(acting.function.node, "body"), "with_statement"):
+                if "_mark_language_model" in text(block).partition("\n")[0]:
+                    lefts = (field(n, "left") for n in descendants(field(block, "body"), "assignment"))
+                    yield from (text(field(n, "attribute")) for n in lefts if n.type == "attribute")
 
 
 def _left_alone(session: Session) -> Unknown | None:
