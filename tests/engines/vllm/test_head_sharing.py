@@ -164,3 +164,41 @@ def test_the_steps_show_where_the_head_is_looked_for() -> None:
         ("the target model has no head", f"theirs = {OUTER}"),
         ("the draft model is asked for its head", 'ours = getattr(draft, "lm_head", None)'),
     ]
+
+
+# -- the same, written otherwise ---------------------------------------------------------
+
+RUNNER = "vllm/v1/worker/gpu_model_runner.py"
+PICTURES = "vllm/model_executor/models/mini_target.py"
+MARKED = """        with self._mark_language_model(vllm_config):
+            self.language_model = MiniTargetForCausalLM(vllm_config=vllm_config, prefix="language_model")
+"""
+
+
+@pytest.mark.parametrize(
+    "proposing",
+    [
+        "        return getattr(self, 'drafter').propose(batch)",
+        "        return getattr(self.drafter, 'propose')(batch)",
+        "        this = self\n        return this.drafter.propose(batch)",
+        "        self.rest(batch)\n\n    def rest(self, batch):\n        self.drafter.propose(batch)",
+        "        rest(self, batch)\n\n\ndef rest(runner, batch):\n    runner.drafter.propose(batch)",
+    ],
+)
+def test_whatever_the_runner_proposes_with(proposing: str) -> None:
+    files = engine()
+    before = files[RUNNER]
+    files[RUNNER] = before.replace("        return self.drafter.propose(batch)", proposing)
+
+    assert files[RUNNER] != before
+    assert head(world(files), Runner.V1).outcome == Known("target")
+
+
+def test_a_language_model_that_is_marked_further_down() -> None:
+    files = engine()
+    before = files[PICTURES]
+    rest = f"        self.rest(vllm_config)\n\n    def rest(self, vllm_config):\n{MARKED}"
+    files[PICTURES] = before.replace(MARKED, rest)
+
+    assert files[PICTURES] != before
+    assert head(world(files, WRAPPED), Runner.V2).outcome == Known("target")
