@@ -1,6 +1,5 @@
 """What an engine provides: answers to the contracts' questions, runner by runner."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -42,22 +41,8 @@ class RunnerChoice:
 class Engine(Protocol):
     """One engine at one revision, with one checkpoint on it."""
 
-    @property
-    def name(self) -> str:
-        """``vllm``, ``sglang``."""
-        ...
-
-    @property
-    def runners(self) -> Sequence[Runner | None]:
-        """The runners that exist in this engine; ``(None,)`` for an engine with one path."""
-        ...
-
     def default_runner(self) -> RunnerChoice:
         """Which runner this case would use."""
-        ...
-
-    def questions(self) -> Sequence[tuple[str, Runner | None]]:
-        """The (contract id, runner) pairs that this engine can be asked."""
         ...
 
     def ask(self, contract: str, runner: Runner | None) -> Told:

@@ -101,7 +101,8 @@ class Release:
         """Every finding on the release (or on files in its place) with this drafter."""
         case, tree = drafter(draft), self.tree(changed)
         program = Program(tree, parsed=self.parsed)
-        engine = known(self.engine).make(program, case, {})
+        kind = known(self.engine)
+        engine = kind.make(program, case, {})
         answers = [
             answer_of(
                 engine.ask(contract, runner),
@@ -111,7 +112,7 @@ class Release:
                 agent=self.engine,
                 runner=runner,
             )
-            for contract, runner in engine.questions()
+            for contract, runner in kind.questions
         ]
         if changed is None:
             self.read[draft] = sorted(path for path in program.consulted if path in self.files)

@@ -20,7 +20,7 @@ from investigator.code.values import (
     Value,
     find_unknown,
 )
-from investigator.engines import finding
+from investigator.engines import building, finding
 from investigator.engines.interface import Step, Told
 from investigator.engines.norms import epsilons
 from investigator.engines.refusal import stopped
@@ -170,19 +170,7 @@ def feature_width(world: World) -> Told:
     expects, event = made
     step = Step(event.place, "the projection of the target's features is made")
     hidden = draft.session.target_text_config.attributes.get("hidden_size")
-    captured = target_layers.captured(world)
-    if isinstance(captured.outcome, Refused | Unsupported):
-        return captured
-    if isinstance(captured.outcome, NotKnown):
-        reason = captured.outcome.reason
-        return Told(outcome=NotKnown(f"how many streams are captured: {reason}"), steps=(step,))
-    streams = captured.outcome.value
-    assert isinstance(streams, list)
-    if not isinstance(expects, int) or not isinstance(hidden, int):
-        missing = find_unknown(expects) or find_unknown(hidden) or f"{expects!r} of {hidden!r}"
-        return Told(outcome=NotKnown(f"the width: {missing}"), steps=(step,))
-    given = len(streams) * hidden
-    return Told(outcome=Known({"expects": expects, "given": given}), steps=(step, *captured.steps[-1:]))
+    return building.feature_width(step, expects, hidden, target_layers.captured(world))
 
 
 def _projected(world: World, follow: frozenset[str]) -> tuple[draft_layers.Draft, tuple[Value, Event] | None]:

@@ -5,14 +5,13 @@ The draft model's class is the ``EntryClass`` of the checkpoint's architecture; 
 was given; what the attention makes of them is worked out from its own ``__init__``.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from investigator.code import lazy
 from investigator.code.follow import deepen
 from investigator.code.interpreter import Interpreter, Native
 from investigator.code.syntax import Place
-from investigator.code.trace import Event, Happening
 from investigator.code.values import (
     BudgetSpent,
     ClassValue,
@@ -22,6 +21,7 @@ from investigator.code.values import (
     Value,
     find_unknown,
 )
+from investigator.engines import building
 from investigator.engines.finding import class_named, keyword_at
 from investigator.engines.interface import Step, Told
 from investigator.engines.refusal import stopped
@@ -138,7 +138,8 @@ def _ask(
     world: World, setting: str, meaning: Meaning, keys: tuple[str, ...], follow: frozenset[str]
 ) -> _Read:
     draft = build(world, follow)
-    reads = tuple(Step(e.place, f"reads {e.name}") for e in config_reads(draft.session, keys))
+    trace = draft.session.interp.trace
+    reads = tuple(Step(e.place, f"reads {e.name}") for e in building.config_reads(trace, keys))
     if draft.unsupported is not None:
         return _Read(Unsupported(draft.unsupported))
     if draft.refused is not None:
@@ -150,7 +151,7 @@ def _ask(
     wanted = world.checkpoint.num_draft_layers
     if len(draft.built) != wanted:
         why = f"{len(draft.built)} attentions were seen made for {wanted} draft layers"
-        return _Read(NotKnown(why), reads, skipped(draft.session))
+        return _Read(NotKnown(why), reads, building.skipped(trace, ATTENTION))
     values = [meaning(built.setting(setting)) for built in draft.built]
     places = dict.fromkeys(argument(draft.session, built.place, setting) for built in draft.built)
     steps = (*reads, *(Step(place, "the draft layer's attention is made") for place in places))
@@ -176,21 +177,3 @@ def _causal(kind: Value) -> Value:
     if name in (SEES_ALL, CAUSAL):
         return name == CAUSAL
     return find_unknown(kind) or Unknown(f"the kind of attention {kind!r}")
-
-
-def config_reads(session: Session, keys: tuple[str, ...]) -> Iterator[Event]:
-    """Each place that reads one of these keys of the draft config, once."""
-    seen = set()
-    for event in session.interp.trace.of(Happening.READ):
-        label, _, key = event.name.rpartition(".")
-        if key in keys and label.startswith("draft config") and event.place not in seen:
-            seen.add(event.place)
-            yield event
-
-
-def skipped(session: Session) -> Unknown | None:
-    """The last class of the tree that was left alone while the draft model was built."""
-    for event in session.interp.trace.of(Happening.SKIP):
-        if "Layer" in event.name or ATTENTION in event.name:
-            return Unknown(f"{event.name} was not followed", event.place, not_followed=event.name)
-    return None

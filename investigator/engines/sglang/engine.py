@@ -1,6 +1,6 @@
 """SGLang with one checkpoint on it: which questions can be put, and their answers."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 
 from investigator.checkpoint import Checkpoint
@@ -49,23 +49,9 @@ class SglangEngine:
     ) -> None:
         self._world = World(program, checkpoint, deployment or {})
 
-    @property
-    def name(self) -> str:
-        """The engine's name."""
-        return "sglang"
-
-    @property
-    def runners(self) -> Sequence[Runner | None]:
-        """The one path."""
-        return (None,)
-
     def default_runner(self) -> RunnerChoice:
         """There is nothing to choose."""
         return RunnerChoice(runner=None, why="SGLang has one path")
-
-    def questions(self) -> Sequence[tuple[str, Runner | None]]:
-        """Every (contract, runner) pair that can be asked."""
-        return QUESTIONS
 
     def ask(self, contract: str, runner: Runner | None) -> Told:
         """Put one contract's question. Raises KeyError for a contract not among ``questions``."""

@@ -17,6 +17,7 @@ from investigator.code.values import (
     Value,
     find_unknown,
 )
+from investigator.engines import building
 from investigator.engines.interface import Step, Told
 from investigator.engines.sglang import draft_layers, target_layers
 from investigator.engines.sglang.world import Session, World
@@ -79,10 +80,12 @@ def _rotation(world: World, follow: frozenset[str]) -> tuple[Told, Unknown | Non
     draft = draft_layers.build(world, follow, ropes.natives())
     if draft.unsupported is not None:
         return Told(outcome=Unsupported(draft.unsupported)), None
+    trace = draft.session.interp.trace
     if not ropes.made:
         why = draft.unknown or draft.refused or "its layers make no rotary embedding that was seen"
-        return Told(outcome=NotKnown(f"the draft model: {why}")), draft_layers.skipped(draft.session)
-    reads = draft_layers.config_reads(draft.session, ("rope_theta", "rope_parameters"))
+        left = building.skipped(trace, draft_layers.ATTENTION)
+        return Told(outcome=NotKnown(f"the draft model: {why}")), left
+    reads = building.config_reads(trace, ("rope_theta", "rope_parameters"))
     steps = [Step(e.place, f"reads {e.name}") for e in reads]
     steps += [
         Step(place, "the draft layer's rotary embedding is made")

@@ -19,7 +19,7 @@ from investigator.code.values import (
     Value,
     find_unknown,
 )
-from investigator.engines import refusal
+from investigator.engines import building, refusal
 from investigator.engines.finding import bound_to, mentions, sole_caller
 from investigator.engines.interface import Step, Told
 from investigator.engines.norms import epsilons
@@ -27,7 +27,7 @@ from investigator.engines.scales import applied
 from investigator.engines.vllm import draft_layers, drafter, roles, runners, target_layers
 from investigator.engines.vllm.world import ASSUMPTIONS, Session, World
 from investigator.methods import MTP, described
-from investigator.model import Known, NotKnown, Refused, Runner, Unsupported
+from investigator.model import Known, NotKnown, Refused, Runner
 
 MASK = "mask_token_id"
 STORED = "parallel_drafting_token_id"
@@ -124,19 +124,7 @@ def feature_width(world: World, runner: Runner) -> Told:
     expects = made.value[1].get("input_size")
     step = Step(made.place, "the projection of the target's features is made")
     hidden = draft.session.target_text_config.attributes.get("hidden_size")
-    captured = target_layers.captured(world, runner)
-    if isinstance(captured.outcome, Refused | Unsupported):
-        return captured
-    if isinstance(captured.outcome, NotKnown):
-        reason = captured.outcome.reason
-        return Told(outcome=NotKnown(f"how many streams are captured: {reason}"), steps=(step,))
-    streams = captured.outcome.value
-    assert isinstance(streams, list)
-    if not isinstance(expects, int) or not isinstance(hidden, int):
-        unknown = find_unknown(expects if not isinstance(expects, int) else hidden)
-        return Told(outcome=NotKnown(f"the width: {unknown or 'not a number'}"), steps=(step,))
-    given = len(streams) * hidden
-    return Told(outcome=Known({"expects": expects, "given": given}), steps=(step, *captured.steps[-1:]))
+    return building.feature_width(step, expects, hidden, target_layers.captured(world, runner))
 
 
 def _projection(session: Session) -> Event | None:

@@ -14,7 +14,6 @@ from investigator.code.follow import deepen
 from investigator.code.interpreter import Interpreter
 from investigator.code.syntax import Place, text
 from investigator.code.syntax import field as child
-from investigator.code.trace import Event, Happening
 from investigator.code.values import (
     BudgetSpent,
     ClassValue,
@@ -25,6 +24,7 @@ from investigator.code.values import (
     Value,
     find_unknown,
 )
+from investigator.engines import building
 from investigator.engines.finding import keyword_at
 from investigator.engines.interface import Step, Told
 from investigator.engines.refusal import is_deliberate
@@ -163,7 +163,8 @@ def turned_away(world: World, runner: Runner) -> Told | None:
 
 def _windows(world: World, runner: Runner, follow: frozenset[str]) -> _Windows:
     draft = build(world, runner, follow)
-    reads = tuple(Step(e.place, f"reads {e.name}") for e in window_reads(draft.session))
+    trace = draft.session.interp.trace
+    reads = tuple(Step(e.place, f"reads {e.name}") for e in building.config_reads(trace, WINDOW_KEYS))
     if draft.refused is not None:
         raised = draft.refused
         return _Windows(Refused(str(raised)), (*reads, Step(raised.stack[-1], "stops with an error")))
@@ -171,7 +172,7 @@ def _windows(world: World, runner: Runner, follow: frozenset[str]) -> _Windows:
         return _Windows(NotKnown(draft.unknown), reads)
     wanted = world.checkpoint.num_draft_layers
     if len(draft.built) != wanted:
-        skipped = _skipped(draft.session)
+        skipped = building.skipped(trace, ATTENTION)
         why = f"{len(draft.built)} attentions were seen made for {wanted} draft layers"
         return _Windows(NotKnown(why), reads, skipped)
     values = [built.window for built in draft.built]
@@ -199,21 +200,3 @@ def _sorting(draft: Draft) -> Iterator[Step]:
             told = classes.class_attribute(interp, draft.model.cls, text(child(callee, "attribute")))
             if isinstance(told, FunctionValue):
                 yield Step(told.module.place(told.node), "tells the runner of each layer, group by group")
-
-
-def window_reads(session: Session) -> Iterator[Event]:
-    """Each place that reads a key which decides a layer's window, once."""
-    seen = set()
-    for event in session.interp.trace.of(Happening.READ):
-        label, _, key = event.name.rpartition(".")
-        if key in WINDOW_KEYS and label.startswith("draft config") and event.place not in seen:
-            seen.add(event.place)
-            yield event
-
-
-def _skipped(session: Session) -> Unknown | None:
-    """The last class of the tree that was left alone while the draft model was built."""
-    for event in session.interp.trace.of(Happening.SKIP):
-        if "Layer" in event.name or ATTENTION in event.name:
-            return Unknown(f"{event.name} was not followed", event.place, not_followed=event.name)
-    return None

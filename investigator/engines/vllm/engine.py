@@ -1,6 +1,6 @@
 """vLLM with one checkpoint on it: which questions can be put, and their answers."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from investigator.checkpoint import Checkpoint
 from investigator.code.program import Program
@@ -66,28 +66,9 @@ class VllmEngine:
     ) -> None:
         self._world = World(program, checkpoint, deployment or {})
 
-    @property
-    def name(self) -> str:
-        """The engine's name."""
-        return "vllm"
-
-    @property
-    def program(self) -> Program:
-        """The tree under investigation."""
-        return self._world.program
-
-    @property
-    def runners(self) -> Sequence[Runner | None]:
-        """Both model runners."""
-        return tuple(Runner)
-
     def default_runner(self) -> RunnerChoice:
         """Which runner this case uses when nobody sets anything."""
         return default_runner.choice(self._world)
-
-    def questions(self) -> Sequence[tuple[str, Runner | None]]:
-        """Every (contract, runner) pair that can be asked."""
-        return QUESTIONS
 
     def ask(self, contract: str, runner: Runner | None) -> Told:
         """Put one contract's question. Raises KeyError for a pair not among ``questions``."""

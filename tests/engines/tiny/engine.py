@@ -4,7 +4,7 @@ The code under investigation plans taps (``plan_taps``: config -> numbers) and r
 that keeps the stream when its counter meets one of them (``Stack.run``).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from investigator.checkpoint import Checkpoint
@@ -49,9 +49,6 @@ class Layer(Symbol):
 class TinyEngine:
     """The engine's side of the contracts, for one tree and one checkpoint."""
 
-    name = "tinyllm"
-    runners: Sequence[Runner | None] = (None,)
-
     def __init__(self, program: Program, checkpoint: Checkpoint, environment: Mapping[str, str]) -> None:
         self._program, self._checkpoint = program, checkpoint
         self._environment = environment
@@ -59,10 +56,6 @@ class TinyEngine:
     def default_runner(self) -> RunnerChoice:
         """There is one path."""
         return RunnerChoice(runner=None, why="one path")
-
-    def questions(self) -> Sequence[tuple[str, Runner | None]]:
-        """What it can be asked."""
-        return QUESTIONS
 
     def ask(self, contract: str, runner: Runner | None) -> Told:
         """One contract's question; strange code is an answer, never an exception."""
