@@ -15,6 +15,7 @@ from investigator.code import (
     subscripts,
     variables,
 )
+from investigator.code.builtin_call import is_surely_no
 from investigator.code.frames import Frame
 from investigator.code.heap import join_values, lost
 from investigator.code.iteration import iterate
@@ -23,7 +24,6 @@ from investigator.code.syntax import field as child
 from investigator.code.syntax import named, text
 from investigator.code.unpacking import parts_of
 from investigator.code.values import (
-    ClassValue,
     FunctionValue,
     Instance,
     OneOf,
@@ -111,21 +111,23 @@ def set_item(interp: Interpreter, frame: Frame, node: Node, owner: Value, key: V
         set_entry(interp, frame, node, owner, key, value)
     elif isinstance(owner, list):
         _set_in_list(interp, frame, node, owner, key, value)
-    elif isinstance(owner, (ClassValue, Instance)):
+    elif isinstance(owner, Instance):
         _set_on_object(interp, frame, node, owner, key, value)
-    elif isinstance(owner, FIXED):
+    elif is_surely_no(interp, owner):
         kind = type(owner).__name__
         raise interp.fail("TypeError", f"{kind} object does not support item assignment", frame, node)
 
 
 def _set_on_object(
-    interp: Interpreter, frame: Frame, node: Node, owner: Value, key: Value, value: Value
+    interp: Interpreter, frame: Frame, node: Node, owner: Instance, key: Value, value: Value
 ) -> None:
-    cls = owner.cls if isinstance(owner, Instance) else None
+    cls = owner.cls
     method = classes.class_attribute(interp, cls, "__setitem__") if cls is not None else NotImplemented
     if isinstance(method, FunctionValue):
         interp.invoke(frame, node, method, (owner, key, value), {})
-    elif isinstance(owner, Instance):
+    elif cls is not None and classes.surely_lacks(interp, cls, "__setitem__"):
+        raise interp.fail("TypeError", f"{cls.name} object does not support item assignment", frame, node)
+    else:
         construction.put_into(interp, owner, key, value)
 
 
@@ -134,7 +136,12 @@ def _set_in_list(
 ) -> None:
     interp.journal.touch(owner)
     loose = any(is_spread(item) for item in owner)
-    if isinstance(key, slice) and not loose:
+    if isinstance(key, slice) and loose:
+        items = iterate(interp, frame, node, value)
+        interp.doubts += 1
+        added = [items] if isinstance(items, Unknown) else items
+        effects.loosen(interp, owner, Unknown("a part of a list of unknown length"), *added)
+    elif isinstance(key, slice):
         if key.step is None:  # which items are replaced is settled before the new ones are asked for
             with interp.host_errors(frame, node):
                 start, stop, _ = key.indices(len(owner))
@@ -148,10 +155,10 @@ def _set_in_list(
     elif isinstance(key, int) and not loose:
         with interp.host_errors(frame, node):
             owner[key] = value
-    elif isinstance(key, (Unknown, int, slice)):
+    elif isinstance(key, (Unknown, int)):
         interp.doubts += 1
         because = key if isinstance(key, Unknown) else Unknown("a place in a list of unknown length")
-        if isinstance(key, slice) or loose:
+        if loose:
             effects.loosen(interp, owner, because, value)
         else:
             owner[:] = [join_values(item, value, because) for item in owner]

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from tree_sitter import Node
 
 from investigator.code.frames import Frame
-from investigator.code.heap import Container, Contents, join_states, join_values
+from investigator.code.heap import Container, Contents, join_states, join_values, weight
 from investigator.code.journal import Level
 from investigator.code.syntax import head
 from investigator.code.trace import Happening
@@ -183,7 +183,7 @@ def merged(interp: Interpreter, endings: Sequence[Ending]) -> list[Ending]:
 def _join(interp: Interpreter, one: Ending, two: Ending) -> Ending:
     because = two.because
     signal = one.signal
-    sizes = (len(content) for ending in (one, two) for _, content in ending.contents.values())
+    sizes = (weight(content) for ending in (one, two) for _, content in ending.contents.values())
     interp.journal.copied += sum(sizes)
     if isinstance(signal, Return) and isinstance(two.signal, Return):
         signal = Return(join_values(signal.value, two.signal.value, because))

@@ -7,12 +7,27 @@ from typing import TYPE_CHECKING, Self
 
 from tree_sitter import Node
 
+from investigator.code import classes
 from investigator.code.equality import equal, is_plain
 from investigator.code.frames import Frame
 from investigator.code.heap import spread
 from investigator.code.iteration import iterate
 from investigator.code.syntax import Place
-from investigator.code.values import OneOf, Unknown, Value, find_unknown
+from investigator.code.values import (
+    BoundMethod,
+    ClassValue,
+    ExceptionValue,
+    FunctionValue,
+    Instance,
+    NativeMethod,
+    OneOf,
+    Partial,
+    Stream,
+    Unknown,
+    Value,
+    View,
+    find_unknown,
+)
 
 if TYPE_CHECKING:
     from investigator.code.interpreter import Interpreter
@@ -20,6 +35,25 @@ if TYPE_CHECKING:
 PLAIN = (int, float, str, bool, type(None))
 VALUES = (*PLAIN, list, tuple, dict, set, frozenset, range, slice)
 """The types of values that stand for themselves."""
+_OTHERS = (FunctionValue, BoundMethod, NativeMethod, Partial, Stream, View)
+
+
+def is_surely_no(interp: Interpreter, value: Value, *kinds: type) -> bool:
+    """Whether the value surely belongs to none of these of Python's own types."""
+    if isinstance(value, Instance):
+        return value.cls is not None and classes.surely_lacks(interp, value.cls)
+    if isinstance(value, ClassValue):
+        return not classes.has_metaclass(interp, value)
+    if isinstance(value, ExceptionValue):
+        return value.cls is None
+    return isinstance(value, (*VALUES, *_OTHERS)) and not isinstance(value, kinds)
+
+
+def _is_refused(interp: Interpreter, value: Value) -> bool:
+    """Whether methods of plain values surely do not take this."""
+    if isinstance(value, Instance) and value.cls is not None:
+        return classes.surely_lacks(interp, value.cls, "__index__", "__float__")
+    return is_surely_no(interp, value, *PLAIN, tuple, list)
 
 
 class Call:
@@ -94,6 +128,8 @@ class MethodCall(Call):
         if missing is not None:
             return missing
         if not all(is_plain(argument) for argument in (*self.args, *self.kwargs.values())):
+            if self.name != "format" and any(_is_refused(self.interp, argument) for argument in self.args):
+                raise self.interp.fail("TypeError", f"{self.name}() of an object", self.frame, self.node)
             return self.unknown(f"{self.name} of something not plain")
         with self.interp.host_errors(self.frame, self.node):
             result = getattr(receiver, self.name)(*self.args, **self.kwargs)

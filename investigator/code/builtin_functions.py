@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from tree_sitter import Node
 
 from investigator.code import builtin_iterators, builtin_types, classes, effects, enums
-from investigator.code.builtin_call import PLAIN, Call, Entry
+from investigator.code.builtin_call import PLAIN, Call, Entry, is_surely_no
 from investigator.code.builtin_methods import call_named
 from investigator.code.dataclass_fields import as_tuple
 from investigator.code.equality import is_plain
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 
 MAX_RANGE = 1_000_000
 MAX_DIGITS = 1_000
-_CONTAINERS = (list, tuple, dict, set, frozenset)
 
 
 def truth(value: Value) -> bool | None:
@@ -162,7 +161,8 @@ def _on_host(function: Callable[..., Value]) -> Callable[[Call], Value]:
         if missing is not None:
             return missing
         given = (*this.args, *this.kwargs.values())
-        if any(isinstance(argument, _CONTAINERS) for argument in given):
+        given = tuple(as_tuple(this.interp, argument) for argument in given)
+        if any(is_surely_no(this.interp, a, *PLAIN) for a in given if not isinstance(a, Instance)):
             raise this.fail("TypeError", f"{this.name}() takes numbers and texts")
         if not all(map(is_plain, given)):
             return _of_object(this)
@@ -173,13 +173,22 @@ def _on_host(function: Callable[..., Value]) -> Callable[[Call], Value]:
 
 
 def _of_object(this: Call) -> Value:
-    """``abs(x)``, ``int(x)``, ... for an object whose class defines it."""
+    """``abs(x)``, ``int(x)``, ... for an object whose class defines it. Raises Raised(TypeError) where
+    it surely defines nothing of the kind."""
     value = this.args[0] if this.args else None
     if isinstance(value, Instance) and value.cls is not None and len(this.args) == 1:
         method = classes.class_attribute(this.interp, value.cls, f"__{this.name}__")
         if isinstance(method, FunctionValue):
             return this.interp.call(this.frame, this.node, method, (value,), {})
+    answering = (f"__{this.name}__", f"__r{this.name}__", "__index__", *_ALSO_ANSWERED_BY.get(this.name, ()))
+    for each in (*this.args, *this.kwargs.values()):
+        cls = each.cls if isinstance(each, Instance) else None
+        if cls is not None and classes.surely_lacks(this.interp, cls, *answering):
+            raise this.fail("TypeError", f"{this.name}() of a {cls.name} object")
     return this.unknown()
+
+
+_ALSO_ANSWERED_BY = {"int": ("__trunc__",)}
 
 
 def _round(number: Value, ndigits: Value = None) -> Value:
@@ -222,10 +231,10 @@ def _len(this: Call) -> Value:
         return len(value)
     if isinstance(value, ClassValue) and enums.is_enum(this.interp, value):
         return len(enums.members(this.interp, this.frame, this.node, value))
-    if isinstance(value, (*PLAIN, Stream, FunctionValue)):
-        raise this.fail("TypeError", f"{type(value).__name__} object has no len()")
     if isinstance(value, Instance):
         return _of_object(this)
+    if is_surely_no(this.interp, value):
+        raise this.fail("TypeError", f"{type(value).__name__} object has no len()")
     return find_unknown(value) or this.unknown()
 
 

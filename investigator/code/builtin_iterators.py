@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from investigator.code import classes, effects
-from investigator.code.builtin_call import VALUES, Call, Entry
+from investigator.code.builtin_call import VALUES, Call, Entry, is_surely_no
 from investigator.code.heap import lost, spread
 from investigator.code.iteration import in_some_order, stepwise, stream_over
 from investigator.code.iterators import applied, counted, filtered, zipped
@@ -54,6 +54,11 @@ def _quantifier(stops_on: bool) -> Callable[[Call], Value]:
 
 def _enumerate(this: Call) -> Value:
     start = this.get(1, "start", 0)
+    if is_surely_no(this.interp, start, int):
+        names = ("__index__",)
+        cls = start.cls if isinstance(start, Instance) else None
+        if cls is None or classes.surely_lacks(this.interp, cls, *names):
+            raise this.fail("TypeError", "enumerate() counts from an integer")
     if not isinstance(start, int):
         return lost(find_unknown(start) or this.unknown(), this.args[0])
     return counted(this.interp, this.frame, this.node, this.args[0], start)
@@ -82,12 +87,7 @@ def _map(this: Call) -> Value:
 
 
 def _filter(this: Call) -> Value:
-    keep, items = this.args
-
-    def kept(item: Value) -> Value:
-        return item if keep is None else this.interp.call(this.frame, this.node, keep, (item,), {})
-
-    return filtered(this.interp, this.frame, this.node, kept, items)
+    return filtered(this.interp, this.frame, this.node, *this.args)
 
 
 def _iter(this: Call) -> Value:

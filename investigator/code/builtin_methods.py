@@ -32,6 +32,7 @@ from investigator.code.values import (
     Instance,
     NativeMethod,
     Partial,
+    Stream,
     Super,
     TracedDict,
     TracedList,
@@ -80,7 +81,16 @@ def attribute(owner: Value, name: str, place: Place) -> Value:
         if isinstance(owner, (TracedDict, TracedList)) or not hasattr(host or type(None), name):
             return NotImplemented
         return Unknown(f"{type(owner).__name__}.{name} is outside the subset", place, hides=roots(owner))
+    of_others = {View: _OF_VIEWS, Stream: _OF_ITERATORS}.get(type(owner))
+    if of_others is not None and name not in of_others and not name.startswith("__"):
+        return NotImplemented
     return Unknown(f"attribute {name} of {type(owner).__name__}", place, hides=roots(owner))
+
+
+_OF_VIEWS = frozenset(["mapping", "isdisjoint"])
+_OF_ITERATORS = frozenset(
+    ["send", "throw", "close", "gi_frame", "gi_running", "gi_code", "gi_yieldfrom", "gi_suspended"]
+)
 
 
 def _of_callable(owner: Value, name: str, place: Place) -> Value:
@@ -147,6 +157,7 @@ def call_named(
     if isinstance(receiver, Unknown):
         if name in MUTATING or name.startswith("__"):
             return effects.through_unknown(interp, frame, node, receiver, (*args, *named.values()))
+        effects.take_items(interp, (*args, *named.values()))
         return lost(children(receiver), *args, *named.values())
     if isinstance(receiver, (Builtin, Super)):
         return _unbound(interp, frame, node, receiver, name, args, named)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from investigator.code import classes, effects
 from investigator.code.attributes import not_there
-from investigator.code.builtin_call import VALUES, Call, Entry
+from investigator.code.builtin_call import VALUES, Call, Entry, is_surely_no
 from investigator.code.deletion import delete_attribute
 from investigator.code.exceptions import is_exception_name, is_subclass_of_builtin
 from investigator.code.externals import ModuleDict
@@ -44,8 +44,7 @@ def _getattr(this: Call) -> Value:
     owner, name = this.args[0], this.args[1]
     if isinstance(name, OneOf):
         return this.over(name, lambda n: _getattr(this.with_args(owner, n, *this.args[2:])))
-    if isinstance(name, VALUES) and not isinstance(name, str):
-        raise this.fail("TypeError", "attribute name must be string")
+    _check_name(this, name)
     if not isinstance(name, str):
         return lost(find_unknown(name) or this.unknown(), owner, *this.args[2:])
     value = this.interp.attribute_or_missing(this.frame, this.node, owner, name)
@@ -61,8 +60,17 @@ def _getattr(this: Call) -> Value:
     return without_absent(value)
 
 
+def _check_name(this: Call, name: Value) -> None:
+    if is_surely_no(this.interp, name, str):
+        raise this.fail("TypeError", "attribute name must be string")
+
+
+_OF_FUNCTIONS = (FunctionValue, BoundMethod, Partial)
+
+
 def _hasattr(this: Call) -> Value:
     owner, name = this.args
+    _check_name(this, name)
     if isinstance(owner, OneOf):
         return this.over(owner, lambda o: _hasattr(this.with_args(o, name)))
     if is_unknown(owner) or not isinstance(name, str):
@@ -72,13 +80,15 @@ def _hasattr(this: Call) -> Value:
         return False
     if may_be_absent(value):
         return this.interp.why(value, this.frame, this.node)
-    if isinstance(owner, Instance) and not owner.complete and isinstance(value, Unknown):
+    partly_known = not owner.complete if isinstance(owner, Instance) else isinstance(owner, _OF_FUNCTIONS)
+    if partly_known and isinstance(value, Unknown):
         return value
     return this.unknown() if isinstance(owner, External) else True
 
 
 def _setattr(this: Call) -> Value:
     owner, name, value = this.args
+    _check_name(this, name)
     if isinstance(name, str):
         this.interp.set_attribute(this.frame, this.node, owner, name, value)
     elif isinstance(owner, Instance):
@@ -89,6 +99,7 @@ def _setattr(this: Call) -> Value:
 
 def _delattr(this: Call) -> Value:
     owner, name = this.args
+    _check_name(this, name)
     if isinstance(name, str):
         delete_attribute(this.interp, this.frame, this.node, owner, name)
     elif isinstance(owner, Instance):
@@ -99,6 +110,8 @@ def _delattr(this: Call) -> Value:
 
 def _vars(this: Call) -> Value:
     owner = this.args[0]
+    if isinstance(owner, (StrMember, IntMember)):
+        return this.unknown("vars() of a member of an enumeration")
     if isinstance(owner, VALUES):
         raise this.fail("TypeError", "vars() argument must have __dict__ attribute")
     return this.interp.attribute(this.frame, this.node, owner, "__dict__")

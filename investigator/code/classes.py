@@ -113,13 +113,6 @@ def makes_plain_objects(maker: Value) -> bool:
     return bool(returned) and all(len(parts) == 1 and text(parts[0]) in made for parts in returned)
 
 
-def is_no_mapping(interp: Interpreter, value: Value) -> bool:
-    """Whether the value surely cannot be unpacked with ``**``."""
-    if isinstance(value, Instance) and value.cls is not None:
-        return surely_lacks(interp, value.cls, "keys", "__getattr__")
-    return isinstance(value, (int, float, str, list, tuple, set, frozenset, type(None)))
-
-
 def has_metaclass(interp: Interpreter, cls: ClassValue) -> bool:
     """Whether the class itself, as an object, may behave in its own way."""
     return not surely_lacks(interp, cls) or any(

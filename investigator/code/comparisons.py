@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
 from investigator.code import classes, enums
-from investigator.code.dataclass_fields import as_tuple
+from investigator.code.builtin_call import is_surely_no
+from investigator.code.dataclass_fields import as_tuple, option
+from investigator.code.effects import take_items
 from investigator.code.equality import equal, identical, is_plain
 from investigator.code.frames import Frame
 from investigator.code.heap import may_be_absent
-from investigator.code.iteration import view_items
+from investigator.code.iteration import stream_over, view_items
 from investigator.code.keys import as_key
 from investigator.code.operators import by_method
 from investigator.code.streams import pull
@@ -92,11 +94,41 @@ def _ordered(interp: Interpreter, frame: Frame, node: Node, sign: str, left: Val
     if is_plain(left) and is_plain(right):
         with interp.host_errors(frame, node):
             return _COMPARISON[sign](left, right)
+    if isinstance(left, (list, tuple)) and type(left) is type(right):
+        return _rows(interp, frame, node, sign, left, right)
     if isinstance(left, Instance) or isinstance(right, Instance):
-        if any(isinstance(v, Instance) and v.cls is not None and v.cls.decorators for v in (left, right)):
+        if _is_given_an_order(interp, left) or _is_given_an_order(interp, right):
             return Unknown(f"comparison {sign} of objects", frame.module.place(node))
         return by_method(interp, frame, node, left, right, *_COMPARING[sign])
+    sets = isinstance(left, (set, frozenset)) and isinstance(right, (set, frozenset))
+    if not sets and is_surely_no(interp, left) and is_surely_no(interp, right):
+        raise interp.fail("TypeError", f"{sign} of things that have no order", frame, node)
     return Unknown(f"comparison {sign}", frame.module.place(node))
+
+
+def _is_given_an_order(interp: Interpreter, value: Value) -> bool:
+    """Whether a decorator of the object's class may have made ``<`` and the like for it."""
+    order = classes.mro(interp, value.cls) if isinstance(value, Instance) and value.cls is not None else ()
+    return any(
+        isinstance(base, ClassValue)
+        and (option(base, "order") or any("total_ordering" in mark for mark in base.decorators))
+        for base in order
+    )
+
+
+def _rows(
+    interp: Interpreter, frame: Frame, node: Node, sign: str, left: Sequence[Value], right: Sequence[Value]
+) -> Value:
+    """Two lists or tuples that hold objects: the first two items that differ decide."""
+    for one, other in zip(left, right, strict=False):
+        interp.step(frame, node)
+        held = equal(interp, frame, node, one, other)
+        truth = True if one is other else interp.truth(held)
+        if truth is None:
+            return interp.why(held, frame, node)
+        if not truth:
+            return compare(interp, frame, node, sign, one, other)
+    return _COMPARISON[sign](len(left), len(right))
 
 
 def contains(interp: Interpreter, frame: Frame, node: Node, container: Value, item: Value) -> Value:
@@ -104,6 +136,7 @@ def contains(interp: Interpreter, frame: Frame, node: Node, container: Value, it
     place = frame.module.place(node)
     container = as_tuple(interp, container)
     if isinstance(container, Unknown):
+        take_items(interp, container.hides)
         return derived(container)
     if isinstance(container, Instance) and container.cls is not None:
         method = classes.class_attribute(interp, container.cls, "__contains__")
@@ -111,6 +144,8 @@ def contains(interp: Interpreter, frame: Frame, node: Node, container: Value, it
             held = interp.invoke(frame, node, method, (container, item), {})
             truth = interp.truth(held)
             return interp.why(held, frame, node) if truth is None else truth
+        if method is NotImplemented:
+            container = stream_over(interp, frame, node, container)
     if isinstance(container, ClassValue) and enums.is_enum(interp, container):
         container = enums.members(interp, frame, node, container)
     if isinstance(container, str):
@@ -128,11 +163,11 @@ def contains(interp: Interpreter, frame: Frame, node: Node, container: Value, it
     if isinstance(container, View):
         container = view_items(container)
     if isinstance(container, (set, frozenset)):
-        item = as_key(interp, frame, node, item)
+        item = as_key(interp, frame, node, frozenset(item) if isinstance(item, set) else item)
     if isinstance(container, (list, tuple, set, frozenset, range)):
         interp.charge(frame, node, len(container))
         return _among(interp, frame, node, container, item)
-    if isinstance(container, (int, float, type(None))):
+    if is_surely_no(interp, container):
         raise interp.fail("TypeError", f"{type(container).__name__} is not iterable", frame, node)
     return Unknown("membership in something not followed", place)
 
@@ -140,7 +175,7 @@ def contains(interp: Interpreter, frame: Frame, node: Node, container: Value, it
 def _in_text(interp: Interpreter, frame: Frame, node: Node, container: str, item: Value) -> Value:
     if isinstance(item, str):
         return item in container
-    if is_plain(item):
+    if is_surely_no(interp, item, str):
         raise interp.fail("TypeError", "'in <string>' requires string as left operand", frame, node)
     return find_unknown(item) or Unknown("in", frame.module.place(node))
 

@@ -10,15 +10,16 @@ from tree_sitter import Node
 
 from investigator.code.assignment import assign
 from investigator.code.branching import any_rounds
+from investigator.code.effects import may_have_run_in
 from investigator.code.frames import Frame
 from investigator.code.heap import roots, spread
 from investigator.code.iteration import stream_over
 from investigator.code.iterators import generated
 from investigator.code.keys import make_set, set_entry
-from investigator.code.streams import pull
+from investigator.code.streams import go_astray, pull
+from investigator.code.syntax import descendants, named
 from investigator.code.syntax import field as child
-from investigator.code.syntax import named
-from investigator.code.values import END, Scope, Unknown, Value, is_spread, single
+from investigator.code.values import END, Scope, Stream, Unknown, Value, is_spread, single
 
 if TYPE_CHECKING:
     from investigator.code.interpreter import Interpreter
@@ -33,7 +34,7 @@ def comprehension(interp: Interpreter, frame: Frame, node: Node) -> Value:
     inner = Frame(scope, frame.function, frame.receiver, frame.yielded)
     body = child(node, "body")
     clauses = [clause for clause in named(node) if clause != body]
-    first = interp.evaluate(frame, child(clauses[0], "right"))
+    first = stream_over(interp, inner, clauses[0], interp.evaluate(frame, child(clauses[0], "right")))
 
     def element() -> Value:
         if body.type != "pair":
@@ -42,7 +43,7 @@ def comprehension(interp: Interpreter, frame: Frame, node: Node) -> Value:
 
     source = _going_through(interp, inner, clauses, first, element)
     if node.type == "generator_expression":
-        return generated(interp, source)
+        return generated(interp, source, partial(_lose, interp, inner, first, [body, *clauses[1:]]))
     made: list[Value] = interp.journal.born([])
     for item in source:
         made.append(item)
@@ -51,6 +52,14 @@ def comprehension(interp: Interpreter, frame: Frame, node: Node) -> Value:
     if node.type == "set_comprehension":
         return make_set(interp, frame, node, made)
     return _dict_of(interp, frame, node, made) if node.type == "dictionary_comprehension" else made
+
+
+def _lose(interp: Interpreter, frame: Frame, first: Stream, parts: list[Node]) -> None:
+    """Any number of a generator expression's items may have been worked out: what is done for each."""
+    go_astray(interp, first)
+    because = Unknown("how many items were asked for", frame.module.place(parts[0]))
+    if any(True for part in parts for _ in descendants(part, "call", "named_expression", "for_in_clause")):
+        may_have_run_in(interp, frame.scope, because)
 
 
 def _dict_of(interp: Interpreter, frame: Frame, node: Node, pairs: list[Value]) -> Value:
@@ -64,11 +73,10 @@ def _dict_of(interp: Interpreter, frame: Frame, node: Node, pairs: list[Value]) 
 
 
 def _going_through(
-    interp: Interpreter, frame: Frame, clauses: list[Node], first: Value, element: Callable[[], Value]
+    interp: Interpreter, frame: Frame, clauses: list[Node], stream: Stream, element: Callable[[], Value]
 ) -> Iterator[Value]:
-    """The elements that a ``for`` clause over ``first`` and the clauses after it give."""
+    """The elements that a ``for`` clause over a stream and the clauses after it give."""
     clause = clauses[0]
-    stream = stream_over(interp, frame, clause, first)
     while (item := pull(interp, frame, clause, stream)) is not END:
         if is_spread(item):
             yield _any_number(interp, frame, clauses, item, element)
@@ -83,9 +91,9 @@ def _rest(
     """The elements that the clauses after a ``for`` give."""
     for number, clause in enumerate(clauses):
         if clause.type != "if_clause":
-            yield from _going_through(
-                interp, frame, clauses[number:], interp.evaluate(frame, child(clause, "right")), element
-            )
+            further = interp.evaluate(frame, child(clause, "right"))
+            stream = stream_over(interp, frame, clause, further)
+            yield from _going_through(interp, frame, clauses[number:], stream, element)
             return
         value = interp.evaluate(frame, named(clause)[0])
         truth = interp.truth(value)
@@ -93,8 +101,8 @@ def _rest(
             return
         if truth is None:
             because = interp.why(value, frame, clause)
-            further = partial(_all_of_the_rest, interp, frame, clauses[number + 1 :], element)
-            yield spread(because, interp.either(frame, clause, (further, tuple), because))
+            rest = partial(_all_of_the_rest, interp, frame, clauses[number + 1 :], element)
+            yield spread(because, interp.either(frame, clause, (rest, tuple), because))
             return
     yield element()
 

@@ -63,6 +63,12 @@ def _of_tree(interp: Interpreter, cls: ClassValue) -> list[ClassValue]:
     return [base for base in classes.mro(interp, cls) if isinstance(base, ClassValue)]
 
 
+def makes_equality(cls: ClassValue) -> bool:
+    """Whether the class's own decorator, ``dataclass`` itself, makes its objects equal by their fields."""
+    mark = _decorator(cls)
+    return mark is not None and _last_name(mark) == "dataclass" and option(cls, "eq", default=True)
+
+
 def is_struct(base: External) -> bool:
     """Whether classes below this one from outside the tree are made of their annotated fields."""
     return base.dotted.endswith(("NamedTuple", "msgspec.Struct"))
@@ -100,9 +106,13 @@ def compared(interp: Interpreter, cls: ClassValue) -> list[str] | None:
 
 def _decorator(cls: ClassValue) -> str | None:
     for mark in cls.decorators:
-        if mark.partition("(")[0].rpartition(".")[2] in _DECORATORS:
+        if _last_name(mark) in _DECORATORS:
             return mark
     return None
+
+
+def _last_name(mark: str) -> str:
+    return mark.partition("(")[0].rpartition(".")[2]
 
 
 def option(cls: ClassValue, name: str, *, default: bool = False) -> bool:

@@ -9,11 +9,13 @@ from tree_sitter import Node
 from investigator.code import (
     builtin_methods,
     classes,
+    dataclass_fields,
     effects,
     properties,
     variables,
 )
 from investigator.code.assignment import FIXED, key_of
+from investigator.code.builtin_call import is_surely_no
 from investigator.code.frames import Frame
 from investigator.code.syntax import field as child
 from investigator.code.syntax import named, text
@@ -57,6 +59,8 @@ def delete_attribute(interp: Interpreter, frame: Frame, node: Node, owner: Value
         if hook is not None:
             interp.invoke(frame, node, hook, (owner, name), {})
             return
+        if owner.cls is not None and dataclass_fields.is_frozen(interp, owner.cls):
+            raise interp.fail("FrozenInstanceError", f"cannot delete field {name!r}", frame, node)
         if owner.cls is not None and properties.property_accessor(interp, owner.cls, name, "deleter"):
             effects.unsettle(interp, owner, Unknown(f"a deleter of {name}", frame.module.place(node)))
             return
@@ -90,6 +94,10 @@ def delete_item(interp: Interpreter, frame: Frame, node: Node, owner: Value, key
         method = classes.class_attribute(interp, owner.cls, "__delitem__")
         if isinstance(method, FunctionValue):
             interp.invoke(frame, node, method, (owner, key), {})
-    elif isinstance(owner, FIXED):
+        elif classes.surely_lacks(interp, owner.cls, "__delitem__"):
+            sets = classes.class_attribute(interp, owner.cls, "__setitem__") is not NotImplemented
+            kind = "AttributeError" if sets else "TypeError"  # as Python has it
+            raise interp.fail(kind, f"{owner!r} does not support item deletion", frame, node)
+    elif is_surely_no(interp, owner):
         kind = type(owner).__name__
         raise interp.fail("TypeError", f"{kind} object does not support item deletion", frame, node)

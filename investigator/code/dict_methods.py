@@ -9,10 +9,10 @@ from investigator.code.builtin_call import MethodCall
 from investigator.code.heap import join_values, lost, may_be_absent, spread, without_absent
 from investigator.code.iteration import iterate
 from investigator.code.keys import as_key, entry, merge, set_entry, unknown_entry
+from investigator.code.mappings import entries_of
 from investigator.code.trace import Happening
 from investigator.code.values import (
     ABSENT,
-    Instance,
     OneOf,
     TracedDict,
     Unknown,
@@ -118,21 +118,15 @@ def _update(call: MethodCall, owner: dict[Any, Any]) -> Value:
     other = call.at(0, {})
     if isinstance(other, OneOf):
         interp.over(frame, node, other, lambda o: _update(call.with_args(o), owner))
-    elif isinstance(other, dict):
-        merge(interp, frame, node, owner, other)
-    elif _is_open(other):
-        unknown = find_unknown(other) or call.unknown("update with something not followed")
-        effects.loosen(interp, owner, unknown, other)
+    elif isinstance(entries := entries_of(interp, frame, node, other), dict):
+        merge(interp, frame, node, owner, entries)
+    elif isinstance(entries, Unknown):
+        effects.loosen(interp, owner, entries, other)
     else:
         for pair in call.spread_items(other):
             _update_pair(call, owner, pair)
     merge(interp, frame, node, owner, dict(call.kwargs))
     return None
-
-
-def _is_open(value: Value) -> bool:
-    """Whether nothing is known about what the value iterates to, or it is an object."""
-    return isinstance(value, (Unknown, Instance))
 
 
 def _update_pair(call: MethodCall, owner: dict[Any, Any], pair: Value) -> None:

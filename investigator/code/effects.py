@@ -16,6 +16,7 @@ from tree_sitter import Node
 
 from investigator.code.frames import Frame
 from investigator.code.heap import Container, join_values, lost, roots, spread
+from investigator.code.streams import go_astray
 from investigator.code.values import (
     ABSENT,
     ClassValue,
@@ -51,6 +52,7 @@ def through_unknown(
     """A call of something unknown: it may be a function, or a method of any object, that
     ``callee`` hides."""
     added = tuple(handed)
+    take_items(interp, added)
     parts: list[Value] = []
     for hidden in callee.hides:
         if isinstance(hidden, FunctionValue):
@@ -58,8 +60,7 @@ def through_unknown(
         elif isinstance(hidden, ClassValue):
             left_alone(interp, callee, added)
         elif isinstance(hidden, Stream):
-            interp.journal.touch(hidden.position)
-            hidden.position[0] = -2
+            go_astray(interp, hidden)
         elif isinstance(hidden, Instance):
             unsettle(interp, hidden, callee, *added)
         else:
@@ -72,7 +73,12 @@ def may_have_run(interp: Interpreter, function: FunctionValue, because: Unknown,
     """A function that may have been called may have changed what it closes over, and what it was
     handed."""
     left_alone(interp, because, added)
-    scope: Scope | None = function.scope
+    may_have_run_in(interp, function.scope, because, *added)
+
+
+def may_have_run_in(interp: Interpreter, inner: Scope, because: Unknown, *added: Value) -> None:
+    """Code that sees these variables may have run: they, and what they hold, may be changed."""
+    scope: Scope | None = inner
     while scope is not None and (scope.body is not None or scope.is_comprehension):
         values = {n: join_values(v, lost(because, v, *added), because) for n, v in scope.variables.items()}
         interp.journal.change(scope.variables, values)
@@ -91,6 +97,8 @@ def unsettle(interp: Interpreter, hidden: Instance, because: Unknown, *added: Va
 
 def left_alone(interp: Interpreter, because: Unknown, handed: Iterable[Value]) -> None:
     """A callee of the tree was not followed: what it was handed may have been changed by it."""
+    handed = tuple(handed)
+    take_items(interp, handed)
     for value in handed:
         if isinstance(value, (list, dict, set)) and not isinstance(value, (TracedDict, TracedList)):
             loosen(interp, value, because)
@@ -114,6 +122,15 @@ def set_on_unknown(interp: Interpreter, owner: Unknown, name: str, value: Value)
 
 def change_unknown(interp: Interpreter, owner: Unknown, *added: Value) -> None:
     """``owner[...] = added`` and the like: each container that it may be may be changed."""
+    take_items(interp, added)
     for hidden in owner.hides:
         if isinstance(hidden, (list, dict, set)):
             loosen(interp, hidden, owner, *added)
+
+
+def take_items(interp: Interpreter, handed: Iterable[Value]) -> None:
+    """Somebody who is not followed was handed these: of an iterator among them any number of items
+    may have been taken."""
+    for value in handed:
+        if isinstance(value, Stream):
+            go_astray(interp, value)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
-from investigator.code import classes, literals
+from investigator.code import literals
 from investigator.code.assignment import bind_walrus
 from investigator.code.assignment import key_of as subscript_key
 from investigator.code.comparisons import apply_comparison
@@ -16,6 +16,7 @@ from investigator.code.frames import Frame
 from investigator.code.functions import make_function
 from investigator.code.heap import spread
 from investigator.code.iteration import iterate
+from investigator.code.mappings import entries_of
 from investigator.code.operators import apply_binary, unary
 from investigator.code.subscripts import make_slice, subscript
 from investigator.code.syntax import field as child
@@ -28,7 +29,6 @@ from investigator.code.values import (
     Super,
     Unknown,
     Value,
-    find_unknown,
     is_spread,
 )
 from investigator.code.variables import imported_callee
@@ -164,13 +164,13 @@ def _once(interp: Interpreter, frame: Frame, node: Node, kwargs: dict[str, Value
 
 def _splat(interp: Interpreter, frame: Frame, node: Node, kwargs: dict[str, Value], value: Value) -> None:
     """``**value`` among arguments: a spread key where some of its keys are not known."""
-    if not isinstance(value, dict):
-        if classes.is_no_mapping(interp, value):
-            raise interp.fail("TypeError", "argument after ** must be a mapping", frame, node)
-        missing = find_unknown(value) or Unknown("** of something not followed", frame.module.place(node))
-        kwargs[spread(missing, value)] = missing  # type: ignore[index]
+    entries = entries_of(interp, frame, node, value)
+    if entries is None:
+        raise interp.fail("TypeError", "argument after ** must be a mapping", frame, node)
+    if isinstance(entries, Unknown):
+        kwargs[spread(entries, value)] = entries  # type: ignore[index]
         return
-    for key, item in value.items():
+    for key, item in entries.items():
         if isinstance(key, str):
             _once(interp, frame, node, kwargs, key)
         elif not is_spread(key):

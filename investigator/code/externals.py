@@ -10,10 +10,12 @@ from tree_sitter import Node
 
 from investigator.code.classes import class_attribute
 from investigator.code.dataclass_fields import fields, is_dataclass, made_field
+from investigator.code.effects import take_items
+from investigator.code.enums import is_enum
 from investigator.code.frames import Frame
 from investigator.code.heap import lost, spread
 from investigator.code.iteration import iterate, stream_over
-from investigator.code.streams import pull
+from investigator.code.streams import go_astray, pull
 from investigator.code.values import (
     END,
     External,
@@ -84,7 +86,7 @@ def _islice(
                 return item
         return END
 
-    return Stream(at, interp.journal.born([0]))
+    return Stream(at, interp.journal.born([0]), astray=lambda: go_astray(interp, source))
 
 
 def _chain(
@@ -104,7 +106,7 @@ def _chain(
             state[0], state[1] = state[0] + 1, None
         return END
 
-    return Stream(at, interp.journal.born([0]))
+    return Stream(at, interp.journal.born([0]), astray=lambda: take_items(interp, (*sources, state[1])))
 
 
 def _from_iterables(
@@ -185,6 +187,12 @@ def _copied(
         return _copied(interp, frame, node, part, seen, deep=True) if deep else part
 
     interp.charged += 1
+    if isinstance(value, View):
+        raise interp.fail("TypeError", f"cannot copy the {value!r}", frame, node)
+    if isinstance(value, Stream):
+        return lost(Unknown("a copy of an iterator", frame.module.place(node)), value)
+    if isinstance(value, Instance) and value.cls is not None and is_enum(interp, value.cls):
+        return value
     if isinstance(value, Instance):
         own = _own_copy(interp, frame, node, value, deep=deep)
         if own is not NotImplemented:

@@ -74,22 +74,23 @@ def generator(interp: Interpreter, frame: Frame, function: FunctionValue, body: 
 
     def at(n: int) -> Value:
         if n != drawn[0]:  # the program went back, to the other side of a condition
-            _lose(interp, frame, function)
             return ASTRAY
         drawn[0] += 1
         return next(items, END)
 
-    position: list[Value] = interp.journal.born([0])
-    if any(mark.rpartition(".")[2] == "contextmanager" for mark in function.decorators):
-        return Stream(at, position, partial(around, interp, frame, body))
-    return Stream(at, position)
+    is_context = any(mark.rpartition(".")[2] == "contextmanager" for mark in function.decorators)
+    around_block = partial(around, interp, frame, body) if is_context else None
+    lose = partial(_lose, interp, frame, function)
+    return Stream(at, interp.journal.born([0]), around_block, lose)
 
 
-def _lose(interp: Interpreter, frame: Frame, function: FunctionValue) -> Unknown:
+def _lose(interp: Interpreter, frame: Frame, function: FunctionValue) -> None:
     """The body may have gone on in a way that is not followed."""
-    because = Unknown(f"how far {function.qualified_name} has come", frame.module.place(function.node))
-    may_have_run(interp, function, because, *frame.scope.variables.values())
-    return because
+    may_have_run(interp, function, _lost_track(frame, function), *frame.scope.variables.values())
+
+
+def _lost_track(frame: Frame, function: FunctionValue) -> Unknown:
+    return Unknown(f"how far {function.qualified_name} has come", frame.module.place(function.node))
 
 
 def _items(interp: Interpreter, frame: Frame, function: FunctionValue, body: Node) -> Iterator[Value]:
@@ -101,8 +102,8 @@ def _items(interp: Interpreter, frame: Frame, function: FunctionValue, body: Nod
             ended = _resume(interp, steps)
         except _Undecided:
             if given > 0:
-                because = _lose(interp, frame, function)
-                yield spread(because, *frame.scope.variables.values())
+                _lose(interp, frame, function)
+                yield spread(_lost_track(frame, function), *frame.scope.variables.values())
                 return
             interp.journal.undo(level)
             del interp.trace.events[events:]

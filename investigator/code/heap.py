@@ -35,6 +35,13 @@ Contents = dict[int, tuple[Container, Container]]
 MAX_OPTIONS = 4
 
 
+def weight(content: Container) -> int:
+    """How much work a join of this content is: its elements, and the objects that those hide."""
+    values = content.values() if isinstance(content, dict) else content
+    held = (option for value in values for option in _options(value) if isinstance(option, Unknown))
+    return len(content) + sum(len(unknown.hides) for unknown in held)
+
+
 def join_states(one: Contents, two: Contents, because: Unknown) -> Contents:
     """The join of two states that were reached from the present one."""
     joined: Contents = {}
@@ -148,6 +155,8 @@ def roots(*values: Value) -> tuple[Value, ...]:
         value = stack.pop()
         if isinstance(value, _CHANGEABLE):
             found[id(value)] = value
+        elif isinstance(value, Unknown):
+            found.update(zip(map(id, value.hides), value.hides, strict=True))
         elif not isinstance(value, _HOLDING) or id(value) in seen:
             continue
         else:
@@ -158,13 +167,11 @@ def roots(*values: Value) -> tuple[Value, ...]:
 
 _PLAIN = frozenset([int, str, bool, float, type(None)])
 _CHANGEABLE = (list, dict, set, Instance, Stream, FunctionValue, ClassValue)
-_HOLDING = (Unknown, OneOf, tuple, frozenset, View, BoundMethod, NativeMethod, Partial)
+_HOLDING = (OneOf, tuple, frozenset, View, BoundMethod, NativeMethod, Partial)
 
 
 def _held(value: Value) -> Sequence[Value]:
     """What a value that cannot be changed itself holds."""
-    if isinstance(value, Unknown):
-        return value.hides
     if isinstance(value, OneOf):
         return value.options
     if isinstance(value, (tuple, frozenset)):

@@ -323,8 +323,7 @@ class Interpreter:
             self.note(Happening.SKIP, callee.dotted, (args, kwargs), frame, node)
             return Unknown(f"{callee.dotted} is outside the tree", frame.module.place(node))
         if isinstance(callee, Unknown):
-            handed = (*args, *kwargs.values())
-            return effects.through_unknown(self, frame, node, callee, handed) if callee.hides else callee
+            return effects.through_unknown(self, frame, node, callee, (*args, *kwargs.values()))
         if isinstance(callee, OneOf):
             return over(
                 self, frame, node, callee, lambda option: self.call(frame, node, option, args, kwargs)

@@ -12,7 +12,7 @@ from tree_sitter import Node
 
 from investigator.code import classes, dataclass_fields, enums
 from investigator.code.branching import Raise, Return, explore
-from investigator.code.effects import may_have_run
+from investigator.code.effects import may_have_run, take_items
 from investigator.code.frames import Frame
 from investigator.code.heap import MAX_OPTIONS, join_contents, lost, may_be_absent, roots, spread
 from investigator.code.streams import drain
@@ -22,6 +22,7 @@ from investigator.code.values import (
     BoundMethod,
     Builtin,
     ClassValue,
+    ExceptionValue,
     FunctionValue,
     Instance,
     NativeMethod,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from investigator.code.interpreter import Interpreter
 
 _NEVER_ITERABLE = (int, float, type(None), FunctionValue, Builtin, slice, NativeMethod, BoundMethod, Partial)
+"""Nor are exceptions of Python's own."""
 
 
 def iterate(interp: Interpreter, frame: Frame, node: Node, value: Value) -> list[Value] | Unknown:
@@ -61,6 +63,7 @@ def iterate(interp: Interpreter, frame: Frame, node: Node, value: Value) -> list
     if isinstance(value, OneOf):
         return _iterate_choice(interp, frame, node, value)
     if isinstance(value, Unknown):
+        _may_be_gone_through(interp, value, value.hides)
         return children(value)
     if isinstance(value, ClassValue) and enums.is_enum(interp, value):
         return enums.members(interp, frame, node, value)
@@ -75,7 +78,7 @@ def iterate(interp: Interpreter, frame: Frame, node: Node, value: Value) -> list
             raise interp.fail("TypeError", f"{value.cls.name} object is not iterable", frame, node)
     if isinstance(value, ClassValue) and not classes.has_metaclass(interp, value):
         raise interp.fail("TypeError", f"class {value.name} is not iterable", frame, node)
-    if isinstance(value, _NEVER_ITERABLE):
+    if isinstance(value, _NEVER_ITERABLE) or (isinstance(value, ExceptionValue) and value.cls is None):
         raise interp.fail("TypeError", f"{type(value).__name__} object is not iterable", frame, node)
     return children(lost(Unknown("iteration over something not followed", frame.module.place(node)), value))
 
@@ -83,6 +86,10 @@ def iterate(interp: Interpreter, frame: Frame, node: Node, value: Value) -> list
 def _own_iterator(interp: Interpreter, frame: Frame, node: Node, value: Instance) -> Value:
     """``iter(value)`` as the object's class defines it; NotImplemented where it does not."""
     method = classes.class_attribute(interp, value.cls, "__iter__") if value.cls is not None else None
+    if method is NotImplemented and classes.surely_lacks(interp, value.cls, "__iter__"):
+        method = classes.class_attribute(interp, value.cls, "__getitem__")
+        if isinstance(method, FunctionValue):
+            return stepwise(interp, frame, node, value, method, by_number=True)
     if not isinstance(method, FunctionValue):
         return NotImplemented
     made = interp.invoke(frame, node, method, (value,), {})
@@ -97,26 +104,48 @@ def _own_iterator(interp: Interpreter, frame: Frame, node: Node, value: Instance
 
 
 def stepwise(
-    interp: Interpreter, frame: Frame, node: Node, owner: Instance, following: FunctionValue
+    interp: Interpreter,
+    frame: Frame,
+    node: Node,
+    owner: Instance,
+    following: FunctionValue,
+    *,
+    by_number: bool = False,
 ) -> Stream:
-    """An object that gives its items through ``__next__``."""
+    """An object that gives its items through ``__next__``, or (``by_number``) through
+    ``__getitem__`` from 0 on."""
+    last = ("StopIteration", "IndexError") if by_number else ("StopIteration",)
 
     def at(n: int) -> Value:
-        endings = explore(interp, lambda: Return(interp.invoke(frame, node, following, (owner,), {})))
+        given = (owner, n) if by_number else (owner,)
+        endings = explore(interp, lambda: Return(interp.invoke(frame, node, following, given, {})))
         if len(endings) > 1:
-            because = Unknown("whether an iterator has run out", frame.module.place(node))
-            may_have_run(interp, following, because, owner)
             return ASTRAY
         interp.journal.install(endings[0].contents)
         signal = endings[0].signal
         if isinstance(signal, Raise):
-            if signal.error.error.name == "StopIteration":
+            if signal.error.error.name in last:
                 return END
             raise signal.error
         assert isinstance(signal, Return)
         return signal.value
 
-    return Stream(at, interp.journal.born([0]))
+    def astray() -> None:
+        because = Unknown("whether an iterator has run out", frame.module.place(node))
+        may_have_run(interp, following, because, owner)
+
+    return Stream(at, interp.journal.born([0]), astray=astray)
+
+
+def _may_be_gone_through(interp: Interpreter, because: Unknown, objects: tuple[Value, ...]) -> None:
+    """One of these objects, it is not known which, is gone through: what they run then may run."""
+    take_items(interp, objects)
+    for each in objects:
+        cls = each.cls if isinstance(each, Instance) else None
+        for name in ("__iter__", "__next__") if cls is not None else ():
+            method = classes.class_attribute(interp, cls, name)
+            if isinstance(method, FunctionValue):
+                may_have_run(interp, method, because, each)
 
 
 def children(value: Unknown) -> Unknown:
@@ -189,6 +218,7 @@ def _iterate_choice(interp: Interpreter, frame: Frame, node: Node, value: OneOf)
     plain = (list, tuple, range, str, dict, set, frozenset, View)
     if not all(isinstance(option, plain) for option in value.options):
         interp.doubts += 1
+        _may_be_gone_through(interp, value.reason, roots(*value.options))
         return children(lost(value.reason, *value.options))
     rows = [iterate(interp, frame, node, option) for option in value.options]
     joined: list[Value] = []

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
+from investigator.code import effects
 from investigator.code.branching import either
+from investigator.code.effects import take_items
 from investigator.code.frames import Frame
-from investigator.code.heap import spread
+from investigator.code.heap import lost, spread
 from investigator.code.iteration import stream_over
-from investigator.code.streams import drain, pull
+from investigator.code.streams import drain, go_astray, pull
 from investigator.code.values import (
     ASTRAY,
     END,
@@ -44,7 +47,7 @@ def counted(interp: Interpreter, frame: Frame, node: Node, value: Value, start: 
         unknown = Unknown("how many items came before", frame.module.place(node))
         return (unknown if index is None else index, item)
 
-    return Stream(at, interp.journal.born([0]))
+    return Stream(at, interp.journal.born([0]), astray=lambda: go_astray(interp, inner))
 
 
 def zipped(interp: Interpreter, frame: Frame, node: Node, columns: list[Value], strict: bool) -> Stream:
@@ -68,7 +71,7 @@ def zipped(interp: Interpreter, frame: Frame, node: Node, columns: list[Value], 
         rest = [item for column in inner for item in drain(interp, frame, node, column)]
         return spread(loose, *row, *rest)
 
-    return Stream(at, interp.journal.born([0]))
+    return Stream(at, interp.journal.born([0]), astray=lambda: take_items(interp, inner))
 
 
 def _same_length(
@@ -96,14 +99,23 @@ def applied(interp: Interpreter, frame: Frame, node: Node, function: Value, colu
         value = either(interp, frame, node, [lambda: call(arguments), lambda: None], row)
         return spread(row, value)
 
-    return Stream(at, interp.journal.born([0]))
+    astray = partial(_may_call, interp, frame, node, function, rows)
+    return Stream(at, interp.journal.born([0]), astray=astray)
 
 
-def filtered(
-    interp: Interpreter, frame: Frame, node: Node, keep: Callable[[Value], Value], value: Value
-) -> Stream:
-    """``filter``: the items for which ``keep`` gives something true."""
+def _may_call(interp: Interpreter, frame: Frame, node: Node, function: Value, items: Stream) -> None:
+    """A function may have been called with any number of items."""
+    go_astray(interp, items)
+    because = Unknown("how many items were asked for", frame.module.place(node))
+    effects.through_unknown(interp, frame, node, lost(because, function), ())
+
+
+def filtered(interp: Interpreter, frame: Frame, node: Node, function: Value, value: Value) -> Stream:
+    """``filter(function, value)``."""
     inner = stream_over(interp, frame, node, value)
+
+    def keep(item: Value) -> Value:
+        return item if function is None else interp.call(frame, node, function, (item,), {})
 
     def at(n: int) -> Value:
         while (item := pull(interp, frame, node, inner)) is not END:
@@ -115,10 +127,11 @@ def filtered(
                 return spread(interp.why(kept, frame, node), item)
         return END
 
-    return Stream(at, interp.journal.born([0]))
+    astray = partial(_may_call, interp, frame, node, function, inner)
+    return Stream(at, interp.journal.born([0]), astray=astray)
 
 
-def generated(interp: Interpreter, source: Iterator[Value]) -> Stream:
+def generated(interp: Interpreter, source: Iterator[Value], astray: Callable[[], None]) -> Stream:
     """A generator expression: its items are worked out one by one, each once. Where the program
     goes back (to the other side of a condition) it cannot follow."""
     drawn = [0]
@@ -129,4 +142,4 @@ def generated(interp: Interpreter, source: Iterator[Value]) -> Stream:
         drawn[0] += 1
         return next(source, END)
 
-    return Stream(at, interp.journal.born([0]))
+    return Stream(at, interp.journal.born([0]), astray=astray)

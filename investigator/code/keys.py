@@ -17,6 +17,7 @@ from investigator.code.values import (
     OneOf,
     Unknown,
     Value,
+    View,
     find_unknown,
     is_spread,
 )
@@ -32,9 +33,12 @@ def as_key(interp: Interpreter, frame: Frame, node: Node, value: Value) -> Value
         return value
     stack: list[tuple[Value, int]] = [(value, 0)]
     count = 0
+    decides: Unknown | None = None
     while stack:
         part, depth = stack.pop()
         count += 1
+        if isinstance(part, View) and part.kind != "values":
+            raise interp.fail("TypeError", f"unhashable type: 'dict_{part.kind}'", frame, node)
         if isinstance(part, (list, dict, set)) or (isinstance(part, slice) and slice.__hash__ is None):
             raise interp.fail("TypeError", f"unhashable type: {type(part).__name__!r}", frame, node)
         if isinstance(part, Unknown):
@@ -44,12 +48,25 @@ def as_key(interp: Interpreter, frame: Frame, node: Node, value: Value) -> Value
         if isinstance(part, Instance) and _has_no_hash(interp, part):
             raise interp.fail("TypeError", f"unhashable type: {part!r}", frame, node)
         if isinstance(part, Instance) and _compares_by_value(interp, part):
-            return Unknown("a key that decides itself what it equals", frame.module.place(node))
+            decides = Unknown("a key that decides itself what it equals", frame.module.place(node))
+            stack.extend((inner, depth + 1) for inner in _hashed_fields(interp, part))
         if count > MAX_PARTS or depth > MAX_DEPTH:
             return Unknown("a very large key", frame.module.place(node))
         if isinstance(part, (tuple, frozenset)):
             stack.extend((inner, depth + 1) for inner in part)
-    return value
+    return value if decides is None else decides
+
+
+def _hashed_fields(interp: Interpreter, value: Instance) -> list[Value]:
+    """The fields that the hash of a frozen dataclass's object is made of; none where its class has
+    a hash of its own."""
+    cls = value.cls
+    if cls is None or not dataclass_fields.is_dataclass(interp, cls):
+        return []
+    if classes.class_attribute(interp, cls, "__hash__") is not NotImplemented:
+        return []
+    names = dataclass_fields.compared(interp, cls) or ()
+    return [value.attributes[name] for name in names if name in value.attributes]
 
 
 def _has_no_hash(interp: Interpreter, value: Instance) -> bool:
@@ -58,6 +75,8 @@ def _has_no_hash(interp: Interpreter, value: Instance) -> bool:
         own = classes.definitions(base) if isinstance(base, ClassValue) else {}
         if "__hash__" in own or not isinstance(base, ClassValue):
             return False
+        if dataclass_fields.makes_equality(base):
+            return not any(dataclass_fields.option(base, name) for name in ("frozen", "unsafe_hash"))
         if "__eq__" in own:
             return True
     return False

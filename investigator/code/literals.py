@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 from tree_sitter import Node
 
 from investigator.code import classes
+from investigator.code.builtin_call import is_surely_no
 from investigator.code.equality import is_plain
 from investigator.code.frames import Frame
-from investigator.code.heap import roots, spread
+from investigator.code.heap import spread
 from investigator.code.iteration import in_some_order, iterate
 from investigator.code.keys import make_set, merge, set_entry
+from investigator.code.mappings import entries_of
 from investigator.code.shown import shown_text
 from investigator.code.syntax import field as child
 from investigator.code.syntax import head, is_starred, named, plain_text, string_prefix, string_value, text
@@ -21,11 +23,14 @@ from investigator.code.values import (
     BudgetSpent,
     FunctionValue,
     Instance,
+    IntMember,
     OneOf,
     Raised,
+    StrMember,
     Unknown,
     Value,
     find_unknown,
+    single,
 )
 
 if TYPE_CHECKING:
@@ -107,6 +112,8 @@ def _converted(interp: Interpreter, frame: Frame, node: Node, value: Value, mark
     if isinstance(value, OneOf):
         made = interp.over(frame, node, value, lambda o: _converted(interp, frame, node, o, mark))
         return made if isinstance(made, str) else find_unknown(made) or value.reason
+    if mark and isinstance(value, (StrMember, IntMember)):
+        return Unknown("repr of a member of an enumeration", place)
     if mark in ("!r", "!a"):
         plain = isinstance(value, (int, float, str, bool, type(None))) or is_plain(value)
         shown = shown_text(interp, frame, node, value) if plain and not isinstance(value, str) else None
@@ -142,10 +149,19 @@ def _formatted(
     if isinstance(value, OneOf):
         made = interp.over(frame, node, value, lambda o: _formatted(interp, frame, node, o, spec))
         return made if isinstance(made, str) else find_unknown(made) or value.reason
+    if spec and _shows_in_one_way(interp, value):
+        raise interp.fail("TypeError", "unsupported format string", frame, node)
     if type(value) not in (int, float, str, bool, type(None)) or not _SIMPLE_SPEC.fullmatch(spec):
         return find_unknown(value) or Unknown("formatted text", frame.module.place(node))
     with interp.host_errors(frame, node):
         return format(value, spec)
+
+
+def _shows_in_one_way(interp: Interpreter, value: Value) -> bool:
+    """Whether a value surely takes no format but the empty one."""
+    if isinstance(value, Instance):
+        return value.cls is not None and classes.surely_lacks(interp, value.cls, "__format__")
+    return is_surely_no(interp, value, int, float, str)
 
 
 def render(interp: Interpreter, frame: Frame, node: Node) -> str:
@@ -217,14 +233,12 @@ def dict_display(interp: Interpreter, frame: Frame, node: Node) -> Value:
             set_entry(interp, frame, part, made, key, value)
         elif part.type == "dictionary_splat":
             value = interp.evaluate(frame, named(part)[0])
-            if isinstance(value, dict):
-                merge(interp, frame, part, made, value)
-            elif classes.is_no_mapping(interp, value):
+            entries = entries_of(interp, frame, part, value)
+            if entries is None:
                 raise interp.fail("TypeError", "argument after ** must be a mapping", frame, part)
+            if isinstance(entries, dict):
+                merge(interp, frame, part, made, entries)
             else:
-                missing = find_unknown(value) or Unknown("** of no dict", frame.module.place(part))
-                loose = spread(missing, value)
-                set_entry(
-                    interp, frame, part, made, loose, Unknown(loose.reason, loose.place, hides=roots(value))
-                )
+                loose = spread(entries, value)
+                set_entry(interp, frame, part, made, loose, single(loose))
     return made

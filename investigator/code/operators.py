@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tree_sitter import Node
 
 from investigator.code import classes
-from investigator.code.builtin_call import VALUES
+from investigator.code.builtin_call import VALUES, is_surely_no
 from investigator.code.dataclass_fields import as_tuple
 from investigator.code.equality import is_plain
 from investigator.code.frames import Frame
@@ -23,6 +23,7 @@ from investigator.code.values import (
     BoundMethod,
     Builtin,
     ClassValue,
+    ExceptionValue,
     FunctionValue,
     Instance,
     OneOf,
@@ -106,7 +107,8 @@ def binary(interp: Interpreter, frame: Frame, node: Node, sign: str, left: Value
     if isinstance(left, View) or isinstance(right, View):
         return of_view(interp, frame, node, sign, left, right)
     compute = _ARITHMETIC.get(sign)
-    if sign != "|" and any(_is_without_operators(interp, value) for value in (left, right)):
+    of_types = sign == "|" and any(isinstance(value, (ClassValue, Builtin)) for value in (left, right))
+    if not of_types and any(_is_without_operators(interp, value) for value in (left, right)):
         raise interp.fail("TypeError", f"unsupported operand types for {sign}", frame, node)
     if compute is None or not isinstance(left, _PLAIN) or not isinstance(right, _PLAIN):
         return Unknown(f"operator {sign}", frame.module.place(node))
@@ -146,10 +148,10 @@ def _plain(
 
 
 def _is_without_operators(interp: Interpreter, value: Value) -> bool:
-    """Whether this is a function, or a class that is nothing but a class."""
-    if isinstance(value, ClassValue):
-        return not classes.has_metaclass(interp, value)
-    return isinstance(value, (FunctionValue, BoundMethod))
+    """Whether this is a function, an exception of Python's own, or a class that is nothing but a class."""
+    if isinstance(value, ExceptionValue):
+        return value.cls is None
+    return isinstance(value, (ClassValue, FunctionValue, BoundMethod)) and is_surely_no(interp, value)
 
 
 def of_view(interp: Interpreter, frame: Frame, node: Node, sign: str, left: Value, right: Value) -> Value:
@@ -253,6 +255,8 @@ def unary(interp: Interpreter, frame: Frame, node: Node, sign: str, value: Value
             return interp.call(frame, node, method, (value,), {})
         if method is NotImplemented and not classes.has_external_base(interp, value.cls):
             raise interp.fail("TypeError", f"bad operand type for unary {sign}", frame, node)
+    if _is_without_operators(interp, value):
+        raise interp.fail("TypeError", f"bad operand type for unary {sign}", frame, node)
     if isinstance(value, _PLAIN) and sign in _UNARY:
         with interp.host_errors(frame, node):
             return _UNARY[sign](value)

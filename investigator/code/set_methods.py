@@ -57,7 +57,9 @@ def _change_set(call: MethodCall, owner: set[Any]) -> Value:
         found = lost(because, *owner)
         effects.loosen(interp, owner, because)
         return found
-    item = as_key(interp, call.frame, call.node, call.args[0])
+    given = call.args[0]
+    as_member = frozenset(given) if isinstance(given, set) and name != "add" else given  # looked up so
+    item = as_key(interp, call.frame, call.node, as_member)
     if name == "add":
         owner.add(spread(item, call.args[0]) if isinstance(item, Unknown) else item)
     elif isinstance(item, Unknown):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tree_sitter import Node
 
 from investigator.code import classes, enums, externals
-from investigator.code.builtin_call import VALUES
+from investigator.code.builtin_call import is_surely_no
 from investigator.code.dataclass_fields import as_tuple
 from investigator.code.frames import Frame
 from investigator.code.heap import lost, may_be_absent, spread, without_absent
@@ -22,13 +22,11 @@ from investigator.code.values import (
     FunctionValue,
     Instance,
     OneOf,
-    Stream,
     Symbol,
     TracedDict,
     TracedList,
     Unknown,
     Value,
-    View,
     find_unknown,
     is_spread,
 )
@@ -76,7 +74,7 @@ def subscript(interp: Interpreter, frame: Frame, node: Node, owner: Value, key: 
         if key in interp.environment:
             return interp.environment[key]
         raise interp.missing_key(key, frame, node)
-    if isinstance(owner, (*VALUES, Stream, View)):
+    if not isinstance(owner, Instance) and is_surely_no(interp, owner):
         raise interp.fail("TypeError", f"{type(owner).__name__} object is not subscriptable", frame, node)
     return children(lost(Unknown("subscript of something not followed", frame.module.place(node)), owner))
 

@@ -28,7 +28,7 @@ class Unknown:
 
     ``spread``: stands in a list, set or dict for any number of elements, none included.
     ``truth``: its truth, where that is known although the value is not (``x or y``).
-    ``hides``: objects that it may be; changing what it stands for may change any of them.
+    ``hides``: objects that it may be (``heap.roots``); changing what it stands for may change any of them.
     """
 
     reason: str
@@ -201,11 +201,13 @@ class Stream:
 
     ``position`` holds how many were taken; -1 when it has run out. ``around``: of a generator that
     ``contextlib.contextmanager`` made a context, runs its body around the block of a ``with``.
+    ``astray``: notes what may be changed where items are taken and it is not known how many.
     """
 
     at: Callable[[int], Value]
     position: list[Value] = field(default_factory=lambda: [0])
     around: Callable[..., Any] | None = None
+    astray: Callable[[], None] = lambda: None
 
     def __repr__(self) -> str:
         return "<iterator>"

@@ -75,8 +75,7 @@ def agrees(answer: Any, real: Any, depth: int = _DEEPEST) -> bool:
     if isinstance(answer, dict):
         return type(real) is dict and agrees_by_key(answer, real, depth - 1, ordered=True)
     if isinstance(answer, (set, frozenset)):
-        known = {item for item in answer if not is_spread(item)}
-        return type(answer) is type(real) and (known <= real if len(known) < len(answer) else known == real)
+        return type(answer) is type(real) and agrees_in_any_order(list(answer), list(real), depth - 1)
     if isinstance(answer, Stream):
         return hasattr(real, "__next__")
     if isinstance(answer, (int, float, str, bool, type(None))):
@@ -92,6 +91,18 @@ def agrees_in_order(answer: list[Any], real: list[Any], depth: int) -> bool:
     if sure == len(answer):
         return len(real) == sure
     return any(agrees_in_order(answer[sure + 1 :], real[n:], depth) for n in range(sure, len(real) + 1))
+
+
+def agrees_in_any_order(answer: list[Any], real: list[Any], depth: int) -> bool:
+    """Whether the items of a set, spreads among them, stand for those of a real one."""
+    known = [item for item in answer if not is_spread(item)]
+    left = list(real)
+    for item in known:
+        found = next((number for number, other in enumerate(left) if agrees(item, other, depth)), None)
+        if found is None:
+            return False
+        del left[found]
+    return not left or len(known) < len(answer)
 
 
 def agrees_by_key(answer: dict[Any, Any], real: dict[Any, Any], depth: int, *, ordered: bool) -> bool:

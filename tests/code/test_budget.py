@@ -5,6 +5,7 @@ import pytest
 from investigator.code.interpreter import Interpreter
 from investigator.code.program import Program
 from investigator.code.values import BudgetSpent, FunctionValue, Value, find_unknown
+from tests.code.running import UNKNOWN, call, interpreter
 from tests.support.builders import TextTree, source
 
 
@@ -39,3 +40,23 @@ def test_loops_in_loops_end_with_the_steps_of_the_question() -> None:
 
     with pytest.raises(BudgetSpent, match="more than 100,000 steps"):
         returned(f"def f():\n    n = 0\n    for i in range(9000):\n{inner}    return n\n")
+
+
+def test_a_loop_over_a_list_that_it_makes_longer_ends_soon_although_much_hides_in_it() -> None:
+    text = """
+        def run(flag):
+            found = []
+            rows = [0]
+            for row in rows:
+                if flag:
+                    break
+                found.append([flag])
+                rows.append([row])
+            return found
+        """
+    interp = interpreter(text)
+
+    with pytest.raises(BudgetSpent):
+        call(interp, "run", UNKNOWN)
+
+    assert interp.steps < 30_000  # the rest was work on what the joined lists hide

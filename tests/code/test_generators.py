@@ -3,6 +3,7 @@
 import pytest
 
 from investigator.code.values import Raised, Unknown
+from tests.code.compare import is_decided
 from tests.code.running import UNKNOWN, options_of, run
 
 DRIP = """
@@ -266,3 +267,65 @@ def test_what_was_kept_under_an_unknown_key_is_not_known() -> None:
     text = f"{KEPT.format(mark='cache')}    def run(x):\n        a = made(1)\n        made(x).append(2)\n"
     [item] = run(f"{text}        return a\n", UNKNOWN)
     assert item.spread
+
+
+# -- items taken, it is not known how many ---------------------------------------------
+
+COUNT = """
+    def drip(seen):
+        for number in range(2):
+            seen[0] += 1
+            yield number
+
+    def run(given, flag):
+        seen = [0]
+        g = {items}
+        {statement}
+        return seen
+    """
+
+
+@pytest.mark.parametrize("items", ["drip(seen)", "(x for x in drip(seen))", "map(abs, drip(seen))"])
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "next(g) if flag else None; last = [*g]",
+        "next(g) if flag else None; last = next(g, 0)",
+        "given.extend(g)",
+        "given[3:] = g",
+        "given += g",
+        "given(g)",
+        "last = [x for x in (g if flag else [])]",
+        "part = zip(g, g); given(part)",
+        "part = enumerate(g); given(part)",
+    ],
+)
+def test_what_a_generator_changes_is_open_where_it_is_open_how_far_it_came(
+    items: str, statement: str
+) -> None:
+    [number] = run(COUNT.format(items=items, statement=statement), UNKNOWN, UNKNOWN)
+    assert isinstance(number, Unknown)
+
+
+def test_what_a_generator_expression_does_for_each_item_may_have_been_done() -> None:
+    text = """
+        def run(given):
+            seen = [0]
+            def note(x):
+                seen[0] += 1
+                return x
+            given(note(x) for x in [1, 2])
+            return seen
+        """
+    assert not is_decided(run(text, UNKNOWN))
+    assert run(text.replace("note(x) for", "x + 1 for"), UNKNOWN) == [0]
+
+
+def test_what_a_generator_expression_goes_through_is_asked_for_its_items_at_once() -> None:
+    text = """
+        def run():
+            later = (x for x in 5)
+            return 1
+        """
+    with pytest.raises(Raised, match="TypeError"):
+        run(text)

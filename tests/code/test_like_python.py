@@ -17,15 +17,14 @@ from hypothesis import strategies as st
 from investigator.code.values import BudgetSpent, Raised
 from tests.code.compare import agrees, equals
 from tests.code.random_programs.asking import BUDGET, ask, interpreter, mixed
+from tests.code.random_programs.by_python import LeftOpen, run_by_python
 from tests.code.random_programs.choices import Seeded
 from tests.code.random_programs.damage import damaged
 from tests.code.random_programs.maker import PARAMETERS
 from tests.code.random_programs.programs import (
     Arguments,
-    LeftOpen,
     inputs,
     programs,
-    run_by_python,
     seeded,
     unknown_inputs,
 )

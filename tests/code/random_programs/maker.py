@@ -56,13 +56,17 @@ class Maker:
     # -- expressions -------------------------------------------------------------------
 
     def expression(self, kind: str, depth: int = 2) -> str:
-        """An expression of a kind, with so many expressions inside each other."""
-        if kind in VARIABLES:
-            if self.choices.below(_ODD_ONE_OUT) == _ODD_ONE_OUT - 1:
-                kind = self.pick(*VARIABLES)
-            variable = self.variable(kind)
-            if variable is not None and (depth <= 0 or self.chance(45)):
-                return variable
+        """An expression of a kind, with so many expressions inside each other; once in a while of
+        another kind, in parentheses: ``del (a < b).extra`` is Python, ``del a < b.extra`` is not."""
+        if kind in VARIABLES and self.choices.below(_ODD_ONE_OUT) == _ODD_ONE_OUT - 1:
+            return f"({self.of_kind(self.pick(*VARIABLES), depth)})"
+        return self.of_kind(kind, depth)
+
+    def of_kind(self, kind: str, depth: int) -> str:
+        """An expression of this kind."""
+        variable = self.variable(kind) if kind in VARIABLES else None
+        if variable is not None and (depth <= 0 or self.chance(45)):
+            return variable
         if depth <= 0 or kind not in EXPRESSIONS:
             return self.filled(self.pick(*LITERALS[kind]), 0)
         return self.filled(self.pick(*EXPRESSIONS[kind]), depth - 1)
