@@ -85,7 +85,9 @@ def iterate(interp: Interpreter, frame: Frame, node: Node, value: Value) -> list
 
 def _own_iterator(interp: Interpreter, frame: Frame, node: Node, value: Instance) -> Value:
     """``iter(value)`` as the object's class defines it; NotImplemented where it does not."""
-    method = classes.class_attribute(interp, value.cls, "__iter__") if value.cls is not None else None
+    if value.cls is None:
+        return NotImplemented
+    method = classes.class_attribute(interp, value.cls, "__iter__")
     if method is NotImplemented and classes.surely_lacks(interp, value.cls, "__iter__"):
         method = classes.class_attribute(interp, value.cls, "__getitem__")
         if isinstance(method, FunctionValue):
@@ -142,7 +144,9 @@ def _may_be_gone_through(interp: Interpreter, because: Unknown, objects: tuple[V
     take_items(interp, objects)
     for each in objects:
         cls = each.cls if isinstance(each, Instance) else None
-        for name in ("__iter__", "__next__") if cls is not None else ():
+        if cls is None:
+            continue
+        for name in ("__iter__", "__next__"):
             method = classes.class_attribute(interp, cls, name)
             if isinstance(method, FunctionValue):
                 may_have_run(interp, method, because, each)
