@@ -46,6 +46,9 @@ def is_surely_no(interp: Interpreter, value: Value, *kinds: type) -> bool:
         return not classes.has_metaclass(interp, value)
     if isinstance(value, ExceptionValue):
         return value.cls is None
+    function = value.function if isinstance(value, BoundMethod) else value
+    if isinstance(function, FunctionValue) and function.decorators:
+        return False  # a kernel, ``@triton.jit``, can be subscripted
     return isinstance(value, (*VALUES, *_OTHERS)) and not isinstance(value, kinds)
 
 

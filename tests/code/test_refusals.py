@@ -10,6 +10,7 @@ from tests.code.running import run
 CLASSES = """
     import copy
     import enum
+    import triton
     from dataclasses import dataclass, field
 
     class Bare:
@@ -47,6 +48,10 @@ CLASSES = """
 
     def mark(cls):
         return cls
+
+    @triton.jit
+    def kernel(x):
+        pass
 
     @mark
     class Marked:
@@ -145,6 +150,9 @@ def test_what_objects_do_in_their_own_way(expression: str, value: object) -> Non
     assert value_of(expression) == value
 
 
-@pytest.mark.parametrize("expression", ["f'{Level.LOW!r}'", "hasattr(lambda: 1, 'extra')", "vars(Level.LOW)"])
+@pytest.mark.parametrize(
+    "expression",
+    ["f'{Level.LOW!r}'", "kernel[1]", "len(kernel)", "hasattr(lambda: 1, 'extra')", "vars(Level.LOW)"],
+)
 def test_what_is_not_known(expression: str) -> None:
     assert isinstance(value_of(expression), Unknown)
