@@ -30,7 +30,7 @@ from tests.code.random_programs.programs import (
 )
 
 NAMES = st.sets(st.sampled_from(sorted(PARAMETERS)), min_size=1, max_size=5).map(frozenset)
-CAMPAIGN = 1_500
+CAMPAIGN = 250
 """Programs of a campaign, one of eight."""
 
 
