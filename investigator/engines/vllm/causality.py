@@ -15,7 +15,7 @@ from tree_sitter import Node
 from investigator.code import classes, lazy
 from investigator.code.follow import deepen
 from investigator.code.interpreter import Interpreter
-from investigator.code.syntax import Place, descendants, named, text
+from investigator.code.syntax import Place, asked_for, named, text
 from investigator.code.syntax import field as child
 from investigator.code.trace import Happening
 from investigator.code.values import (
@@ -28,7 +28,7 @@ from investigator.code.values import (
     Value,
     find_unknown,
 )
-from investigator.engines.finding import keyword_at
+from investigator.engines.finding import bindings, keyword_at
 from investigator.engines.interface import Step, Told
 from investigator.engines.refusal import is_deliberate
 from investigator.engines.vllm import backends, draft_layers, drafter, kernel
@@ -179,9 +179,11 @@ def _followed(draft: draft_layers.Draft) -> _Found:
             raise
         return _Found(Refused(str(raised)), (Step(raised.stack[-1], "stops with an error"),))
     missing = None
-    for method, node in _builders(session, proposer):
+    for acting, node in _builders(session, proposer):
         metadata.made.clear()
-        value = lazy.value_at(interp, method, node, proposer, session.supply)
+        supply = lazy.supply_through(interp, acting, proposer, session.supply)
+        names = {acting.name: proposer}
+        value = lazy.value_at(interp, acting.function, node, proposer, supply, names=names)
         if metadata.made:
             break
         missing = missing or find_unknown(value)
@@ -192,7 +194,7 @@ def _followed(draft: draft_layers.Draft) -> _Found:
     flags = [metadata.causal(FIRST_DRAFT_GROUP + kinds.index(window)) for window in planned]
     sees_block = any(flag is False for flag in flags)
     causal, note, handed = _with_windows(draft, flags)
-    steps = (*_steps(session, metadata, method.module.place(node)), *handed)
+    steps = (*_steps(session, metadata, acting.function.module.place(node)), *handed)
     if (missing := find_unknown(causal)) is not None:
         why = f"whether the draft pass is causal: {missing}"
         return _Found(NotKnown(why), steps, missing, not_causal=sees_block)
@@ -229,23 +231,26 @@ def _with_windows(draft: draft_layers.Draft, flags: list[Value]) -> tuple[list[V
 # -- the drafter's metadata ------------------------------------------------------------
 
 
-def _builders(session: Session, proposer: Instance) -> Iterator[tuple[FunctionValue, Node]]:
-    """Calls of the drafter's own methods whose results its ``propose`` keeps, in order."""
+def _builders(session: Session, proposer: Instance) -> Iterator[tuple[lazy.Acting, Node]]:
+    """Calls of the drafter's own methods whose results its ``propose``, or what it runs, keeps, in order."""
     interp = session.interp
     assert proposer.cls is not None
     propose = classes.class_attribute(interp, proposer.cls, drafter.PROPOSE)
     if not isinstance(propose, FunctionValue):
         return
-    receiver = interp.local_bindings(propose).first
-    for node in descendants(child(propose.node, "body"), "assignment"):
-        right = node.child_by_field_name("right")
-        while right is not None and right.type == "parenthesized_expression":
-            right = named(right)[0]
-        if right is None or right.type != "call":
-            continue
-        callee = child(right, "function")
-        if callee.type == "attribute" and text(child(callee, "object")) == receiver:
-            yield propose, right
+    seen: set[tuple[str, int]] = set()
+    for far in (False, True):
+        for acting in lazy.reachable(interp, proposer.cls, propose, far=far):
+            names = interp.local_bindings(acting.function).called(acting.name)
+            for _, value in bindings(child(acting.function.node, "body")):
+                right = value
+                while right.type == "parenthesized_expression":
+                    right = named(right)[0]
+                asked = asked_for(child(right, "function")) if right.type == "call" else None
+                key = (acting.function.module.path, right.start_byte)
+                if asked is not None and text(asked[0]) in names and key not in seen:
+                    seen.add(key)
+                    yield acting, right
 
 
 def _set_groups(
