@@ -251,9 +251,9 @@ def _print_plan(console: "Console", plan: "Plan", request: "Request") -> None:
     console.print(f"{request.pair.name} on {request.on.where}: about {plan.seconds:.0f} s{at_once}")
     if plan.cut:
         console.print(f"left out to fit the budget: {', '.join(plan.cut)}")
-    silent = unmodelled(request) if request.on.where == "cpu" else ()
-    if silent:
-        console.print(f"no prediction for {', '.join(silent)}: it does not change what one request drafts")
+    silent = unmodelled(request) if request.on.where == "cpu" else {}
+    for contract, why in silent.items():
+        console.print(f"no prediction for {contract}: {why}")
 
 
 def _prompts(text: str | None) -> tuple[int | None, Path | None]:

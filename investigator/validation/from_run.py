@@ -1,7 +1,7 @@
 """What a validation takes from an investigation: the engine, what is broken, the patches."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,6 +19,7 @@ class RunRecord:
     """An investigation as far as a validation needs it.
 
     ``broken`` and ``honoured`` are contracts, for the runner that this case uses by default.
+    ``otherwise``: those that are broken in another way than the reference can be run with.
     """
 
     folder: Path
@@ -29,6 +30,7 @@ class RunRecord:
     broken: tuple[str, ...]
     honoured: tuple[str, ...]
     repairs: tuple[Repair, ...]
+    otherwise: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
     """What the deployment sets, which the findings hold for: it may choose the runner."""
     options: Mapping[str, Json] = field(default_factory=dict)
@@ -72,6 +74,7 @@ def read_run(folder: Path) -> RunRecord:
             broken=tuple(c for c, verdict in verdicts.items() if verdict in _AT_FAULT),
             honoured=tuple(c for c, verdict in verdicts.items() if verdict == "honoured"),
             repairs=repairs,
+            otherwise=("rope",) if _only_the_base(document.get("answers", ()), runner) else (),
             environment={str(name): str(value) for name, value in case.get("environment", {}).items()},
             options=dict(_option(str(name), str(value)) for name, value in case.get("flags", {}).items()),
         )
@@ -82,6 +85,19 @@ def read_run(folder: Path) -> RunRecord:
         ) from error
     except (OSError, AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
         raise UsageError(f"cannot read {file}: {error}", "run the investigation again") from error
+
+
+def _only_the_base(answers: Sequence[Mapping[str, Json]], runner: Json) -> bool:
+    """Whether the draft layers rotate in the layout that they were trained in: what is wrong with them is
+    then the base, which the reference is not run with."""
+    layouts: dict[str, set[str]] = {}
+    for answer in answers:
+        outcome = answer["outcome"]
+        value = outcome.get("value") if isinstance(outcome, Mapping) else None
+        if answer["contract"] == "rope" and answer["runner"] in (runner, None) and isinstance(value, Mapping):
+            layouts.setdefault(str(answer["role"]), set()).add(str(value.get("layout")))
+    trained = layouts.get("reference", set())
+    return len(trained) == 1 and layouts.get("engine") == trained
 
 
 def _repair(folder: Path, row: Mapping[str, Json], runner: Json) -> Repair:

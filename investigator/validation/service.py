@@ -95,14 +95,14 @@ def plan_of(request: Request) -> Plan:
             raise UsageError(
                 "the reference needs the pair's files here", "give --pair as two folders, or --pair micro"
             )
-        broken = request.run.broken if request.run else DEFAULT_FAULTS
+        broken = _to_model(request.run) if request.run else DEFAULT_FAULTS
         variants = reference_variants(broken)
     else:
         if request.run is None and request.on.where is not Where.CPU_ENGINE:
             raise UsageError(
                 "which engine, and which patches?", "give the run folder that 'investigate run' wrote"
             )
-        broken = request.run.broken if request.run else ()
+        broken = _to_model(request.run) if request.run else ()
         variants = engine_variants([r.contract for r in _repairs(request)], pair.local, broken)
     plan = make_plan(variants, work, _PLACES.get(request.on.where, _ON_GPU), request.budget)
     return plan if request.parallel is None else replace(plan, parallel=request.parallel)
@@ -223,6 +223,18 @@ def _repairs(request: Request) -> tuple[Repair, ...]:
     return tuple(r for c, r in known.items() if not request.repairs or c in request.repairs)
 
 
-def unmodelled(request: Request) -> tuple[str, ...]:
-    """Broken contracts whose fault the reference cannot be run with: ``--on cpu`` says nothing of them."""
-    return tuple(c for c in request.run.broken if c not in MODELLED) if request.run else ()
+def unmodelled(request: Request) -> dict[str, str]:
+    """Broken contracts whose fault the reference cannot be run with, and why: ``--on cpu`` says nothing of
+    them."""
+    found = {}
+    for contract in request.run.broken if request.run else ():
+        if contract not in MODELLED:
+            found[contract] = "it does not change what one request drafts"
+        elif request.run and contract in request.run.otherwise:
+            found[contract] = "it is broken in another way than the reference can be run with"
+    return found
+
+
+def _to_model(run: RunRecord) -> tuple[str, ...]:
+    """Broken contracts whose fault the reference may be run with."""
+    return tuple(contract for contract in run.broken if contract not in run.otherwise)

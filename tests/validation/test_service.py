@@ -14,7 +14,7 @@ from investigator.validation.emit import Experiment, Repair
 from investigator.validation.from_run import RunRecord, read_run
 from investigator.validation.launchers.interface import Destination, Where
 from investigator.validation.launchers.local import LocalLauncher
-from investigator.validation.pair import Pair
+from investigator.validation.pair import Pair, resolve_pair
 from tests.validation.conftest import rewrite
 
 HUB = Pair(name="draft", target="someone/target", draft="someone/draft", local=False)
@@ -121,9 +121,58 @@ def test_only_some_repairs_can_be_asked_for(repairs: tuple[Repair, ...]) -> None
 
 def test_contracts_that_change_no_draft_are_named_as_unpredicted(repairs: tuple[Repair, ...]) -> None:
     record = replace(run_record(repairs), broken=("layer-types", "cache-drop"))
-    assert service.unmodelled(service.Request(pair=HUB, on=Destination(where=Where.CPU), run=record)) == (
-        "cache-drop",
-    )
+    asked = service.Request(pair=HUB, on=Destination(where=Where.CPU), run=record)
+    assert service.unmodelled(asked) == {"cache-drop": "it does not change what one request drafts"}
+
+
+def test_a_wrong_rotary_base_is_not_predicted_as_a_wrong_layout(
+    repairs: tuple[Repair, ...], tmp_path: Path
+) -> None:
+    record = replace(run_record(repairs), broken=("layer-types", "rope"), otherwise=("rope",))
+    asked = service.Request(pair=HUB, on=Destination(where=Where.CPU), run=record)
+
+    assert service.unmodelled(asked) == {
+        "rope": "it is broken in another way than the reference can be run with"
+    }
+    local = replace(asked, pair=resolve_pair("micro", tmp_path, train=None))
+    assert {fault for variant in service.plan_of(local).variants for fault in variant.faults} == {
+        "layer-types"
+    }
+
+
+@pytest.mark.parametrize(
+    ("engine", "otherwise"),
+    [
+        ({"layout": "halves", "theta": 1, "from": "draft"}, ("rope",)),
+        ({"layout": "pairs", "theta": 1, "from": "target"}, ()),
+        ({"layout": None, "theta": 1, "from": "target"}, ()),
+        (None, ()),
+    ],
+)
+def test_how_rope_is_broken_is_read_off_the_answers(
+    tmp_path: Path, engine: dict[str, object] | None, otherwise: tuple[str, ...]
+) -> None:
+    def answer(role: str, runner: str | None, value: object) -> dict[str, object]:
+        outcome = {"kind": "known", "value": value} if value is not None else {"kind": "not-known"}
+        return {"contract": "rope", "role": role, "runner": runner, "outcome": outcome}
+
+    answers = [
+        answer("reference", None, {"layout": "halves", "theta": 10000}),
+        answer("checkpoint", None, {"theta": 10000}),
+        answer("engine", "v1", engine),
+        answer("engine", "v2", {"layout": "halves", "theta": 10000, "from": "draft"}),
+    ]
+    document = {
+        "case": {"engine": "vllm==1", "draft": "o/d"},
+        "default_runner": "v1",
+        "findings": [{"contract": "rope", "runner": "v1", "verdict": "broken"}],
+        "patches": [],
+        "answers": answers,
+    }
+    (tmp_path / "investigation.json").write_text(json.dumps(document))
+
+    record = read_run(tmp_path)
+    assert (record.broken, record.otherwise) == (("rope",), otherwise)
 
 
 def test_what_the_findings_hold_for_is_set_where_it_is_measured() -> None:
