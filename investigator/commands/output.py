@@ -53,4 +53,5 @@ def write_whole(path: Path, text: str) -> None:
 
 
 def _unwritable(path: Path, error: OSError) -> UsageError:
-    return UsageError(f"cannot write {path}: {error.strerror}", "name a file in a folder you can write")
+    why = error.strerror or error
+    return UsageError(f"cannot write {path}: {why}", "name a place in a folder that you can write")

@@ -44,4 +44,4 @@ def test_a_disk_that_is_full_in_the_middle_is_the_users_to_know() -> None:
     ):
         raise OSError(28, "No space left on device")
 
-    assert caught.value.advice == "name a file in a folder you can write"
+    assert caught.value.advice == "name a place in a folder that you can write"

@@ -12,6 +12,9 @@ from pathlib import Path
 from investigator.errors import IncompleteError
 from investigator.validation.launchers.interface import Say
 
+GRACE = 10.0
+"""Seconds that a conductor has to end its workers when this process is interrupted; then it is killed."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class LocalLauncher:
@@ -31,7 +34,8 @@ class LocalLauncher:
                 command,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
-                text=True,
+                encoding="utf-8",
+                errors="replace",
                 env={**os.environ, **self.environment},
             )
         except OSError as error:
@@ -56,7 +60,11 @@ def follow(process: "subprocess.Popen[str]", say: Say) -> str:
         process.wait()
     except BaseException:
         process.send_signal(signal.SIGTERM)
-        process.wait(10)
+        try:
+            process.wait(GRACE)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
         raise
     return last
 

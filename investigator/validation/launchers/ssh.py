@@ -47,12 +47,14 @@ class SshLauncher:
         finally:
             # The conductor is asked to stop first: after an interrupt here it may still be at work.
             stop = f"if [ -f {quoted}/run.pid ]; then kill $(cat {quoted}/run.pid) 2>/dev/null; fi"
-            fetched = self._ssh(f"{stop}; cd {quoted} && tar cf - results", capture=True)
-            if fetched.returncode == 0:
-                unpack_results(fetched.stdout, folder)
-            removed = self._ssh(f"rm -rf {quoted}")
-            if removed.returncode != 0:
-                say(f"{self.host}:{there} could not be removed; the next run goes on from it")
+            try:
+                fetched = self._ssh(f"{stop}; cd {quoted} && tar cf - results", capture=True)
+                if fetched.returncode == 0:
+                    unpack_results(fetched.stdout, folder)
+            finally:  # results that cannot be taken are no reason to leave the folder there
+                removed = self._ssh(f"rm -rf {quoted}")
+                if removed.returncode != 0:
+                    say(f"{self.host}:{there} could not be removed; the next run goes on from it")
 
     def _send(self, folder: Path, there: str, say: Say) -> None:
         with tempfile.TemporaryFile() as stream:
@@ -76,7 +78,11 @@ class SshLauncher:
         command = f"cd {there} && echo $$ > run.pid && exec {shlex.join(words)} 2>&1"
         for pause in (*self.pauses, None):
             process = subprocess.Popen(
-                [*self._base(), command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
+                [*self._base(), command],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                encoding="utf-8",
+                errors="replace",
             )
             last = follow(process, say)
             if process.returncode in (0, 1):

@@ -1,9 +1,12 @@
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from investigator.errors import IncompleteError
+from investigator.validation.launchers import local
 from investigator.validation.launchers.local import LocalLauncher, readable
 
 
@@ -19,6 +22,29 @@ def test_an_interpreter_that_is_not_there_is_named(folder: Path) -> None:
     with pytest.raises(IncompleteError, match="cannot start /no/python") as caught:
         LocalLauncher(python="/no/python").run(folder, ["as-released"], lambda line: None)
     assert "--python" in caught.value.advice
+
+
+def test_an_interrupt_is_one_though_the_child_does_not_heed_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local, "GRACE", 0.2)
+    stubborn = (
+        "import signal, time; signal.signal(15, signal.SIG_IGN); print('up', flush=True); time.sleep(60)"
+    )
+    process = subprocess.Popen([sys.executable, "-c", stubborn], stdout=subprocess.PIPE, text=True)
+
+    def interrupt(line: str) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        local.follow(process, interrupt)
+    assert process.returncode == -9
+
+
+def test_bytes_that_are_no_text_are_shown_as_what_they_are(tmp_path: Path) -> None:
+    said: list[str] = []
+    (tmp_path / "run.py").write_text("import sys; sys.stdout.buffer.write(b'caf\\xe9\\n')")
+    LocalLauncher().run(tmp_path, [], said.append)
+
+    assert said == ["caf\ufffd"]
 
 
 @pytest.mark.parametrize(
