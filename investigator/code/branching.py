@@ -309,6 +309,7 @@ def any_rounds(
 
 def _widen(interp: Interpreter, contents: Contents, widening: Widening) -> bool:
     grown = False
+    interp.journal.copied += sum(weight(content) for _, content in contents.values())
     for container, content in contents.values():
         wide = widening.contents(container, content)
         if wide is not container:

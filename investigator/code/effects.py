@@ -9,7 +9,7 @@ tree is taken to leave its arguments alone (``docs/interpreter.md``).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from tree_sitter import Node
@@ -55,6 +55,7 @@ def through_unknown(
     take_items(interp, added)
     parts: list[Value] = []
     for hidden in callee.hides:
+        interp.charge(frame, node, _parts(hidden) * (1 + len(callee.hides)))
         if isinstance(hidden, FunctionValue):
             may_have_run(interp, hidden, callee, *added)
         elif isinstance(hidden, ClassValue):
@@ -69,6 +70,23 @@ def through_unknown(
     return lost(callee, *parts) if parts else callee
 
 
+def _parts(hidden: Value) -> int:
+    """How many values an object holds that somebody else may have changed."""
+    if isinstance(hidden, FunctionValue):
+        return sum(len(scope.variables) for scope in _closed_over(hidden.scope))
+    if isinstance(hidden, Instance):
+        return len(hidden.attributes)
+    return len(hidden) if isinstance(hidden, (list, dict, set)) else 1
+
+
+def _closed_over(inner: Scope) -> Iterator[Scope]:
+    """The scopes that code sees whose variables are a call's own, innermost first."""
+    scope: Scope | None = inner
+    while scope is not None and (scope.body is not None or scope.is_comprehension):
+        yield scope
+        scope = scope.parent
+
+
 def may_have_run(interp: Interpreter, function: FunctionValue, because: Unknown, *added: Value) -> None:
     """A function that may have been called may have changed what it closes over, and what it was
     handed."""
@@ -78,12 +96,10 @@ def may_have_run(interp: Interpreter, function: FunctionValue, because: Unknown,
 
 def may_have_run_in(interp: Interpreter, inner: Scope, because: Unknown, *added: Value) -> None:
     """Code that sees these variables may have run: they, and what they hold, may be changed."""
-    scope: Scope | None = inner
-    while scope is not None and (scope.body is not None or scope.is_comprehension):
+    for scope in _closed_over(inner):
         values = {n: join_values(v, lost(because, v, *added), because) for n, v in scope.variables.items()}
         interp.journal.change(scope.variables, values)
         left_alone(interp, because, scope.variables.values())
-        scope = scope.parent
 
 
 def unsettle(interp: Interpreter, hidden: Instance, because: Unknown, *added: Value) -> None:
@@ -108,6 +124,7 @@ def left_alone(interp: Interpreter, because: Unknown, handed: Iterable[Value]) -
 
 def set_on_unknown(interp: Interpreter, owner: Unknown, name: str, value: Value) -> None:
     """``owner.name = value`` for an unknown owner: each object that it may be may have it now."""
+    interp.charged += len(owner.hides)
     for hidden in owner.hides:
         if isinstance(hidden, Instance):
             old = hidden.attributes.get(name, NotImplemented)
@@ -124,6 +141,7 @@ def change_unknown(interp: Interpreter, owner: Unknown, *added: Value) -> None:
     """``owner[...] = added`` and the like: each container that it may be may be changed."""
     take_items(interp, added)
     for hidden in owner.hides:
+        interp.charged += _parts(hidden) + len(owner.hides)
         if isinstance(hidden, (list, dict, set)):
             loosen(interp, hidden, owner, *added)
 

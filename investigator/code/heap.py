@@ -137,8 +137,8 @@ def spread(because: Unknown, *stands_for: Value) -> Unknown:
 
 def lost(because: Unknown, *values: Value) -> Unknown:
     """``because``, as what became of some values: it may be any object among them."""
-    found = roots(*values)
-    if not found or set(map(id, found)) <= set(map(id, because.hides)):
+    found = roots(*(v for v in values if not (isinstance(v, Unknown) and v.hides is because.hides)))
+    if not found or set(map(which, found)) <= set(map(which, because.hides)):
         return derived(because)
     hides = _distinct((*because.hides, *found))
     return Unknown(because.reason, because.place, because.not_followed, because.spread, None, hides)
@@ -154,9 +154,9 @@ def roots(*values: Value) -> tuple[Value, ...]:
     while stack:
         value = stack.pop()
         if isinstance(value, _CHANGEABLE):
-            found[id(value)] = value
+            found.setdefault(which(value), value)
         elif isinstance(value, Unknown):
-            found.update(zip(map(id, value.hides), value.hides, strict=True))
+            found.update(zip(map(which, value.hides), value.hides, strict=True))
         elif not isinstance(value, _HOLDING) or id(value) in seen:
             continue
         else:
@@ -186,7 +186,13 @@ def _held(value: Value) -> Sequence[Value]:
 
 
 def _distinct(values: Iterable[Value]) -> tuple[Value, ...]:
-    return tuple({id(value): value for value in values}.values())
+    return tuple({which(value): value for value in values}.values())
+
+
+def which(root: Value) -> int:
+    """What tells objects apart that may be changed. A function does by what it closes over, which is all
+    that a call of it can change: the same lambda, made anew in each round of a loop, is one."""
+    return id(root.scope if isinstance(root, FunctionValue) else root)
 
 
 def same(a: Value, b: Value) -> bool:
@@ -242,7 +248,8 @@ def _one_unknown(undecided: list[Unknown]) -> Unknown:
     first = next((u for u in undecided if u.not_followed is not None), undecided[0])
     truths = {u.truth for u in undecided}
     truth = truths.pop() if len(truths) == 1 else None
-    hides = roots(*undecided)
+    told_apart = {id(u.hides): u for u in undecided if u.hides}
+    hides = roots(*told_apart.values()) if len(told_apart) != 1 else next(iter(told_apart.values())).hides
     if first.truth == truth and len(first.hides) == len(hides):
         return first
     return Unknown(first.reason, first.place, first.not_followed, first.spread, truth, hides)

@@ -12,6 +12,7 @@ from investigator.code.heap import (
     roots,
     same,
     spread,
+    which,
     without_absent,
 )
 from investigator.code.values import (
@@ -64,8 +65,8 @@ class Widening:
             return any(self.covers(option, there) for option in here.options)
         if here is ABSENT or there is ABSENT or not isinstance(here, Unknown) or here.truth is not None:
             return False
-        hidden = set(map(id, here.hides))
-        return all(id(root) in hidden or self.is_new(root) for root in roots(there))
+        hidden = set(map(which, here.hides))
+        return all(which(root) in hidden or self.is_new(root) for root in roots(there))
 
     def contents(self, here: Container, there: Container) -> Container:
         """The content that covers both contents of a container; ``here`` itself when it does."""
