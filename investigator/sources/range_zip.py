@@ -31,6 +31,8 @@ END_SIZE = 22
 LOCAL_SIZE = 30
 _END = struct.Struct("<4s4H2LH")
 _CENTRAL = struct.Struct("<4s6H3L5H2L")
+CENTRAL_SIZE = _CENTRAL.size
+"""Bytes of an entry of the directory, beside its name and what may be added to it."""
 _LOCAL = struct.Struct("<4s5H3L2H")
 _ENCRYPTED, _DESCRIPTOR, _UTF8 = 0x1, 0x8, 0x800
 _UNKNOWN_FLAGS = ~(_DESCRIPTOR | _UTF8 | 0x6)  # bits 1 and 2 only tell how hard deflate tried
@@ -104,11 +106,51 @@ def parse_directory(data: bytes, directory: Directory) -> tuple[Member, ...]:
     """
     if len(data) != directory.size:
         raise IntegrityError("the archive's directory is cut off", _ADVICE)
+    found = _entries(data, directory.count)
+    if len({member.name for member in found}) < len(found):
+        twice = next(m.name for m in found if sum(m.name == other.name for other in found) > 1)
+        raise IntegrityError(f"the archive holds {twice} twice", _ADVICE)
+    return _laid_out(found, directory.offset)
+
+
+def parse_slice(data: bytes, names: Sequence[str], end: int | None) -> tuple[Member, ...]:
+    """The members of a part of the directory that has to list these names, in the order of their places.
+
+    ``end``: where the members end, when the part is the directory's last; None: the last entry's
+    member is left out, since what follows it is not known. Raises IntegrityError, LimitError.
+    """
+    found = _entries(data, len(names))
+    if not found:
+        return ()
+    listed = next(
+        (f"{m.name} instead of {name}" for m, name in zip(found, names, strict=True) if m.name != name), None
+    )
+    if listed is not None:
+        raise IntegrityError(f"the archive's directory has {listed}, which RECORD names", _ADVICE)
+    if any(later.start <= earlier.start for earlier, later in pairwise(found)):
+        raise IntegrityError("the archive's members do not stand in the order of its directory", _ADVICE)
+    return _laid_out(found if end is not None else found[:-1], end if end is not None else found[-1].start)
+
+
+def last_entry(data: bytes, end: int) -> Member | None:
+    """The member that ends a directory's bytes lists last, whose members end at ``end``; None where
+    these bytes do not say it."""
+    at = data.rfind(b"PK\1\2")
+    if at < 0:
+        return None
+    try:
+        members = _laid_out(_entries(data[at:], 1), end)
+    except (IntegrityError, LimitError):
+        return None
+    return members[0] if members else None
+
+
+def _entries(data: bytes, count: int) -> list[Member]:
+    """So many entries of a directory, which fill these bytes; their members' limits are not set."""
     found: list[Member] = []
-    names: set[str] = set()
     at = 0
-    for _ in range(directory.count):
-        if at + _CENTRAL.size > len(data):
+    for _ in range(count):
+        if at + CENTRAL_SIZE > len(data):
             raise IntegrityError("the archive's directory is cut off", _ADVICE)
         (
             signature,
@@ -129,22 +171,19 @@ def parse_directory(data: bytes, directory: Directory) -> tuple[Member, ...]:
             _external,
             start,
         ) = _CENTRAL.unpack_from(data, at)
-        end = at + _CENTRAL.size + name_length + extra_length + comment_length
+        end = at + CENTRAL_SIZE + name_length + extra_length + comment_length
         if signature != b"PK\1\2" or end > len(data) or disk:
             raise IntegrityError("the archive's directory is damaged", _ADVICE)
-        name = _name(data[at + _CENTRAL.size : at + _CENTRAL.size + name_length], flags)
+        name = _name(data[at + CENTRAL_SIZE : at + CENTRAL_SIZE + name_length], flags)
         if _FULL in (packed, size, start):
             raise LimitError(f"{name} is a zip64 member", "such a file is not read")
         if flags & _UNKNOWN_FLAGS or version > NEWEST_VERSION:
             raise IntegrityError(f"{name} is encrypted or packed in an unknown way", _ADVICE)
-        if name in names:
-            raise IntegrityError(f"the archive holds {name} twice", _ADVICE)
-        names.add(name)
         found.append(Member(name, start, 0, packed, size, crc, method, flags))
         at = end
     if at != len(data):
         raise IntegrityError("the archive's directory holds more than its end record says", _ADVICE)
-    return _laid_out(found, directory.offset)
+    return found
 
 
 def _laid_out(found: list[Member], end: int) -> tuple[Member, ...]:
@@ -178,10 +217,19 @@ def _name(raw: bytes, flags: int) -> str:
         name = raw.decode("utf-8" if flags & _UTF8 else "ascii")
     except UnicodeDecodeError:
         raise IntegrityError(f"the archive holds a name that cannot be read: {raw[:60]!r}", _ADVICE) from None
-    parts = name.removesuffix("/").split("/")
-    if len(raw) > MAX_NAME or any(part in ("", ".", "..") for part in parts) or _UNSAFE.search(name):
-        raise IntegrityError(f"the archive holds an unsafe name: {name[:60]!r}", _ADVICE)
+    check_name(name)
     return name
+
+
+def check_name(name: str) -> None:
+    """Refuse a name that leads out of where an archive is unpacked. Raises IntegrityError."""
+    parts = name.removesuffix("/").split("/")
+    if (
+        len(name.encode()) > MAX_NAME
+        or any(part in ("", ".", "..") for part in parts)
+        or _UNSAFE.search(name)
+    ):
+        raise IntegrityError(f"the archive holds an unsafe name: {name[:60]!r}", _ADVICE)
 
 
 def span_needed(member: Member, data: bytes) -> int:

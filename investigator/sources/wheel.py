@@ -1,41 +1,32 @@
 """A wheel read member by member, over HTTP ranges or from a local file; never the whole.
 
-Cold: one request for the archive's tail (directory and, mostly, RECORD), then one for each
-group of members that lie close together. Warm: none, the directory and every member read so
-far are in the store.
+Cold: some requests for the archive's tail, RECORD and slices of the directory
+(:mod:`investigator.sources.wheel_directory`), then one for each group of members that lie close
+together. Warm: none, what was read of the directory and every member read so far are in the store.
 """
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from typing import Any
+from dataclasses import replace
 from urllib.parse import urlsplit
 
-from packaging.utils import canonicalize_name
-from packaging.version import InvalidVersion, Version
-
 from investigator.errors import IntegrityError, LimitError, NotFoundError
-from investigator.model import Json, Origin, Source, SourceKind
-from investigator.sources import range_zip
+from investigator.model import Origin, Source, SourceKind
+from investigator.sources import range_zip, wheel_directory
 from investigator.sources.byte_range import Bytes, LocalBytes, RemoteBytes
 from investigator.sources.index_page import WheelFile, file_url_path
 from investigator.sources.range_zip import Member
-from investigator.sources.record_file import parse_record
 from investigator.sources.store import Store
 from investigator.sources.transport import Credential, Transport
+from investigator.sources.wheel_directory import SLACK, WheelDirectory, read_directory
 
-TAIL = 500_000
-"""Bytes of the first request: vLLM 0.20's directory is 352 KB, its RECORD 140 KB before it."""
-RECORD_SHARE = 0.42
-"""RECORD's size at most, of the directory's, in the wheels that were looked at (0.39 to 0.40)."""
 GAP = 16 * 1024
 """Bytes between two members that are rather fetched along than skipped with another request."""
 WIDEST_GAP = 96 * 1024
 """The same, where there would be more than ``REQUESTS`` otherwise."""
-REQUESTS = 22
+REQUESTS = 21
 """Ranged requests of one prefetch, as long as no gap gets wider than that."""
 MAX_CONTENTS = 512 * 1024 * 1024
 """Bytes of files that one prefetch unpacks."""
@@ -43,29 +34,21 @@ LONGEST = 8 * 1024 * 1024
 """Bytes of one ranged request."""
 AT_ONCE = 4
 """Ranged requests of one wheel that are under way together."""
-SLACK = 64
-"""Bytes asked for beyond a member's least end, for the extra field of its local header."""
-
-
-@dataclass(frozen=True)
-class WheelDirectory:
-    """What is known of a wheel without its members: where they are and what their sha256 is."""
-
-    members: Mapping[str, Member]
-    hashes: Mapping[str, str]
-    retrieved_at: datetime
 
 
 class WheelTree:
     """The files of one wheel as a tree (see :class:`investigator.sources.interface.Tree`)."""
 
-    def __init__(self, source: Source, file: Bytes, directory: WheelDirectory, store: Store) -> None:
+    def __init__(
+        self, source: Source, file: Bytes, directory: WheelDirectory, store: Store, key: str
+    ) -> None:
+        self._key = key
         self._source = source
         self._file = file
         self._directory = directory
         self._store = store
         self._lock = threading.Lock()
-        self._paths = tuple(sorted(directory.members))
+        self._paths = tuple(sorted(directory.names))
 
     @property
     def source(self) -> Source:
@@ -81,7 +64,7 @@ class WheelTree:
 
     def digest(self, path: str) -> str:
         """sha256 by the wheel's RECORD. Raises NotFoundError, IntegrityError."""
-        if path not in self._directory.members:
+        if path not in self._directory:
             raise NotFoundError(f"{self._source.name} has no file {path}", "check the path")
         try:
             return self._directory.hashes[path]
@@ -96,13 +79,13 @@ class WheelTree:
         data = self._store.blob(sha256)
         if data is not None:
             return data
-        member = self._directory.members[path]
-        if not _fits(member):
-            raise LimitError(
-                f"{self._source.name}: {path} is {member.size} bytes, over the limit for one file",
-                "it is not read",
-            )
         with self._lock:
+            (member,) = self._located([path])
+            if not _fits(member):
+                raise LimitError(
+                    f"{self._source.name}: {path} is {member.size} bytes, over the limit for one file",
+                    "it is not read",
+                )
             data = self._store.blob(sha256)
             if data is None:
                 end = min(member.limit, member.least_end + SLACK)
@@ -114,11 +97,17 @@ class WheelTree:
 
         A file that turns out damaged or too large is left for :meth:`read` to tell of.
         """
-        members = self._directory.members
-        wanted = [p for p in dict.fromkeys(paths) if p in members and p in self._directory.hashes]
+        known = self._directory
+        wanted = [p for p in dict.fromkeys(paths) if p in known and p in known.hashes]
         with self._lock:
-            missing = [p for p in wanted if not self._store.has_blob(self._directory.hashes[p])]
-            self._fetch([members[p] for p in missing if _fits(members[p])])
+            missing = [p for p in wanted if not self._store.has_blob(known.hashes[p])]
+            self._fetch([member for member in self._located(missing) if _fits(member)])
+
+    def _located(self, paths: Sequence[str]) -> list[Member]:
+        """Where these files stand, read in the archive's directory if need be."""
+        if self._directory.locate(paths, self._file) and not self._file.local:
+            wheel_directory.keep_places(self._store, self._key, self._directory)
+        return [self._directory.member(path) for path in paths]
 
     def _fetch(self, members: Sequence[Member]) -> None:
         """Bring the contents of these members into the store; damaged ones are left out."""
@@ -178,8 +167,7 @@ def open_wheel(
         else RemoteBytes(transport, wheel.url, what, name, wheel.size, credential)
     )
     key = wheel.sha256 or f"{wheel.url} {wheel.size}"
-    kept = None if is_file else store.entry("wheel-directory", key)
-    directory = None if kept is None else _directory_from_json(kept.value, kept.kept_at)
+    directory = None if is_file else wheel_directory.kept(store, key)
     origin = Origin.CACHE
     if directory is None:
         try:
@@ -188,7 +176,7 @@ def open_wheel(
             raise IntegrityError(f"{what} ({wheel.filename}): {error}", error.advice) from error
         origin = Origin.LOCAL if is_file else Origin.LIVE
         if not is_file:
-            store.keep("wheel-directory", key, _directory_to_json(directory))
+            wheel_directory.keep(store, key, directory)
     source = Source(
         id=name,
         kind=SourceKind.WHEEL,
@@ -200,92 +188,4 @@ def open_wheel(
         note=None if wheel.yanked is None else f"yanked from the index: {wheel.yanked or 'no reason given'}",
         released_at=wheel.uploaded,
     )
-    return WheelTree(source, file, directory, store)
-
-
-def read_directory(file: Bytes, name: str, version: str) -> WheelDirectory:
-    """Read and check the archive's directory and the wheel's RECORD."""
-    tail = file.tail(TAIL)
-    at = file.size - len(tail)
-    place = range_zip.find_directory(tail, file.size)
-    if place.offset < at:
-        # RECORD stands right before the directory as a rule: one request for the rest of both.
-        start = max(0, place.offset - int(place.size * RECORD_SHARE))
-        tail = file.read(start, at) + tail
-        at = start
-    members = range_zip.parse_directory(tail[place.offset - at : place.offset - at + place.size], place)
-    record = _record_member(members, name, version)
-    if record.start >= at:
-        data = tail[record.start - at :]
-    else:
-        data = file.read(record.start, min(record.limit, record.least_end + SLACK))
-    needed = range_zip.span_needed(record, data)
-    if needed > len(data):
-        data += file.read(record.start + len(data), record.start + needed)
-    rows = parse_record(range_zip.extract(record, data))
-    hashes = {path: row.sha256 for path, row in rows.items() if row.sha256 is not None}
-    return WheelDirectory({m.name: m for m in members}, hashes, datetime.now(UTC))
-
-
-def _record_member(members: Iterable[Member], name: str, version: str) -> Member:
-    records = [m for m in members if m.name.count("/") == 1 and m.name.endswith(".dist-info/RECORD")]
-    if len(records) != 1:
-        raise IntegrityError(f"it holds {len(records)} RECORD files instead of one", "it is no sound wheel")
-    found, _, found_version = records[0].name.removesuffix(".dist-info/RECORD").rpartition("-")
-    if canonicalize_name(found) != canonicalize_name(name) or not _same_version(found_version, version):
-        raise IntegrityError(
-            f"it holds the package {found} {found_version}", "the index serves the wrong file"
-        )
-    return records[0]
-
-
-def _same_version(one: str, other: str) -> bool:
-    try:
-        return Version(one) == Version(other)
-    except InvalidVersion:
-        return one == other
-
-
-# Keeping: columns, so that thousands of members stay small and quick to read.
-
-
-class _KeptMembers(Mapping[str, Member]):
-    """Members by name, each made when it is asked for: most never are."""
-
-    def __init__(self, numbers: Mapping[str, Sequence[int]]) -> None:
-        self._numbers = numbers
-
-    def __getitem__(self, name: str) -> Member:
-        return Member(name, *self._numbers[name])
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._numbers)
-
-    def __len__(self) -> int:
-        return len(self._numbers)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._numbers
-
-
-def _directory_to_json(directory: WheelDirectory) -> Json:
-    members = list(directory.members.values())
-    return {
-        "names": [m.name for m in members],
-        "numbers": [[m.start, m.limit, m.packed, m.size, m.crc, m.method, m.flags] for m in members],
-        "sha256": [directory.hashes.get(m.name) for m in members],
-    }
-
-
-def _directory_from_json(value: Json, kept_at: datetime) -> WheelDirectory | None:
-    """The directory that was kept; None for a value of another shape, which counts as a miss."""
-    try:
-        columns: Any = value
-        names, numbers, hashes = columns["names"], columns["numbers"], columns["sha256"]
-        members = _KeptMembers(dict(zip(names, numbers, strict=True)))
-        known = {name: sha256 for name, sha256 in zip(names, hashes, strict=True) if sha256 is not None}
-        if names:
-            _ = members[names[0]]
-    except (KeyError, TypeError, ValueError):
-        return None
-    return WheelDirectory(members, known, kept_at)
+    return WheelTree(source, file, directory, store, key)

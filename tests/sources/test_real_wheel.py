@@ -62,5 +62,5 @@ def read_record(tree: object) -> str:
     from investigator.sources.wheel import WheelTree
 
     assert isinstance(tree, WheelTree)
-    member = tree._directory.members["vllm-0.20.1.dist-info/RECORD"]
+    member = tree._directory.member("vllm-0.20.1.dist-info/RECORD")
     return range_zip.extract(member, tree._file.read(member.start, member.limit)).decode()

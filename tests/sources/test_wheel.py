@@ -17,6 +17,7 @@ from investigator.errors import IntegrityError, LimitError, NotFoundError, Offli
 from investigator.events import Event
 from investigator.model import Json, Origin, SourceKind
 from investigator.sources import wheel as wheel_module
+from investigator.sources import wheel_directory
 from investigator.sources.interface import Tree
 from investigator.sources.open import Workspace, open_engine, open_package
 from investigator.sources.pip_settings import PipSettings
@@ -103,7 +104,7 @@ def test_only_what_is_asked_for_travels(workspace: Workspace, index: MiniIndex) 
     before = workspace.transport.usage().bytes
     assert tree.read("vllm/worker/runner.py") == ENGINE_FILES["vllm/worker/runner.py"]
     assert workspace.transport.usage().bytes == before
-    assert before < wheel_module.TAIL + 2_000
+    assert before < wheel_directory.TAIL + 2_000
 
 
 def test_neighbours_travel_together_and_strangers_do_not(workspace: Workspace, index: MiniIndex) -> None:
@@ -121,7 +122,7 @@ def test_neighbours_travel_together_and_strangers_do_not(workspace: Workspace, i
 def test_a_directory_larger_than_the_first_guess(
     workspace: Workspace, index: MiniIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wheel_module, "TAIL", 100)
+    monkeypatch.setattr(wheel_directory, "TAIL", 100)
     index.add()
 
     assert open_engine(RELEASE, workspace).read("vllm/config.py") == ENGINE_FILES["vllm/config.py"]
@@ -339,7 +340,7 @@ def test_a_corrupt_entry_is_fetched_again(
 
     assert tree.read("vllm/config.py") == ENGINE_FILES["vllm/config.py"]
     set_aside = [event for event in events if event.details["source"] == "store"]
-    assert len(set_aside) == 4  # the choice, the list, the directory, the file
+    assert len(set_aside) == 5  # the choice, the list, the directory and its places, the file
     assert len(index.requests) == 6
 
 
