@@ -25,6 +25,9 @@ REFUSED = {
     "a wheel without exactly one RECORD": "sources/test_wheel.py::2 RECORD files instead of one",
     "of another package or version": "sources/test_wheel.py::test_another_package_under_this_name",
     "a RECORD that names a path twice": "sources/test_record_file.py::a.py,,\\na.py,,",
+    "an entry under another name than RECORD has there": (
+        "sources/test_wheel_directory.py::test_an_entry_under_another_name_than_record_says_is_an_error"
+    ),
     "Of a tar that comes back from another machine only plain files below `results/` are taken": (
         "validation/launchers/test_archive.py::test_nothing_else_is_written"
     ),
