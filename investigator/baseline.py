@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from investigator.errors import UsageError
+from investigator.errors import UsageError, what_is_wrong
 from investigator.model import CaseRecord, Finding, Investigation, Runner, Verdict
 from investigator.outcome import ACCEPTED
 
@@ -52,9 +52,8 @@ def read_baseline(path: Path) -> Baseline:
             f"cannot read {path}: {error.strerror or error}", "name an investigation.json"
         ) from error
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        why = f"{type(error).__name__}: {error}" if isinstance(error, KeyError | TypeError) else str(error)
         raise UsageError(
-            f"{path} is no baseline: {why}", "name the investigation.json of an earlier run"
+            f"{path} is no baseline: {what_is_wrong(error)}", "name the investigation.json of an earlier run"
         ) from error
 
 

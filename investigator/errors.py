@@ -42,6 +42,21 @@ EXIT_CODE_MEANINGS: dict[ExitCode, str] = {
 }
 
 
+def what_is_wrong(error: Exception) -> str:
+    """Why a document is not the one that was expected, from what reading it raised.
+
+    A key that is missing is named as one; Python's own text of it is the bare key.
+    """
+    match error:
+        case KeyError():
+            return f"it has no {error}"
+        case TypeError() | AttributeError():
+            return f"it has another shape ({error})"
+        case AssertionError():
+            return "it has another shape"
+    return str(error)
+
+
 class InvestigateError(Exception):
     """A failure that a person can act on.
 

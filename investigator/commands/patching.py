@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from investigator.case import EngineKind, EngineSpec
-from investigator.errors import InvestigateError, UsageError
+from investigator.errors import InvestigateError, UsageError, what_is_wrong
 from investigator.patches.git import MAX_PATCH_BYTES
 from investigator.patches.plan import NamedPatch
 from investigator.patches.receipt import FOLDER
@@ -65,8 +65,9 @@ def _of_run(folder: Path, only: Sequence[str]) -> Chosen:
         serve = about.get("serve")
         versions = {str(row["id"]): _version(row) for row in document["sources"]}
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
-        why = f"{type(error).__name__}: {error}" if isinstance(error, KeyError | TypeError) else str(error)
-        raise UsageError(f"cannot read {file}: {why}", "run the investigation again") from error
+        raise UsageError(
+            f"cannot read {file}: {what_is_wrong(error)}", "run the investigation again"
+        ) from error
     if not contracts:
         raise UsageError(f"{folder} holds no patches", f"{file.with_name('report.md')} says why")
     wanted = _wanted(contracts, covered, only)

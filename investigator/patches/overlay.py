@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from investigator.errors import PatchError
+from investigator.errors import PatchError, what_is_wrong
 from investigator.patches.disk import sha256_of, telling
 from investigator.patches.plan import NamedPatch, check_version, installed_version, planned
 
@@ -119,7 +119,9 @@ def load(folder: Path) -> Overlay:
         originals = {str(path): str(about["original"]) for path, about in said["files"].items()}
         version = said["version"]
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise PatchError(f"{folder} is no overlay: {error}", "build one: investigate overlay") from None
+        raise PatchError(
+            f"{folder} is no overlay: {what_is_wrong(error)}", "build one: investigate overlay"
+        ) from None
     there = installed_version(root, package)
     changed = [path for path, original in originals.items() if sha256_of(root / path) != original]
     if there != version or changed:

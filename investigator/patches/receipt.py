@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
-from investigator.errors import PatchError
+from investigator.errors import PatchError, what_is_wrong
 from investigator.patches.diff import check_path
 from investigator.patches.disk import Disk, sha256_of
 
@@ -177,7 +177,7 @@ class Drawer:
         self.clear()
 
     def _unreadable(self, error: Exception) -> PatchError:
-        return PatchError(f"the receipt in {self.folder} cannot be read: {error}", ADVICE)
+        return PatchError(f"the receipt in {self.folder} cannot be read: {what_is_wrong(error)}", ADVICE)
 
 
 ADVICE = "reinstall the engine, then remove the .investigate folder"

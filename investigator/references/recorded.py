@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from investigator.checkpoint import Checkpoint
 from investigator.code.syntax import Place
 from investigator.engines.interface import Step, Told
-from investigator.errors import IntegrityError
+from investigator.errors import IntegrityError, what_is_wrong
 from investigator.model import Json, Known, NotKnown, Origin, Outcome, Source, SourceKind
 from investigator.sources.git_remote import permalink
 from investigator.sources.interface import Tree
@@ -43,7 +43,9 @@ def read_recorded(text: bytes, name: str) -> RecordedReference:
             ),
         )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise IntegrityError(f"the record {name} is not readable: {error}", "reinstall investigate") from None
+        raise IntegrityError(
+            f"the record {name} is not readable: {what_is_wrong(error)}", "reinstall investigate"
+        ) from None
     return RecordedReference(facts, TextTree(source, {FILE: text}))
 
 

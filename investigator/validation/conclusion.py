@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from investigator.errors import ContradictionError, IncompleteError, UsageError
+from investigator.errors import ContradictionError, IncompleteError, UsageError, what_is_wrong
 from investigator.model import Json
 from investigator.validation.assess import Assessment, assess, skipped
 from investigator.validation.charts import acceptance_length_chart, per_position_chart, telling
@@ -42,7 +42,8 @@ def collect(folder: Path) -> tuple[Assessment, dict[str, Json]]:
         kept = _kept(experiment.get("repairs", []))
     except (KeyError, TypeError, ValueError, AssertionError) as error:
         raise UsageError(
-            f"{folder}/experiment.json is not as it was written: {error}", "emit the experiment again"
+            f"{folder}/experiment.json is not as it was written: {what_is_wrong(error)}",
+            "emit the experiment again",
         ) from error
     results = read_results(folder, tuple(v.name for v in variants))
     assessment = assess(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from investigator.checkpoint import MTP_METHOD
-from investigator.errors import UsageError
+from investigator.errors import UsageError, what_is_wrong
 from investigator.model import Json
 from investigator.validation.emit import Repair
 
@@ -84,7 +84,9 @@ def read_run(folder: Path) -> RunRecord:
             "give the folder that 'investigate run' wrote",
         ) from error
     except (OSError, AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
-        raise UsageError(f"cannot read {file}: {error}", "run the investigation again") from error
+        raise UsageError(
+            f"cannot read {file}: {what_is_wrong(error)}", "run the investigation again"
+        ) from error
 
 
 def _only_the_base(answers: Sequence[Mapping[str, Json]], runner: Json) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from investigator.errors import LimitError, SourceError
+from investigator.errors import LimitError, SourceError, what_is_wrong
 from investigator.model import Json
 
 MAX_RESULT_BYTES = 64 << 20
@@ -97,7 +97,8 @@ def parse_result(text: str, where: str, name: str) -> VariantResult:
         )
     except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise SourceError(
-            f"{where} is not a result of this experiment: {error}", "run the experiment folder again"
+            f"{where} is not a result of this experiment: {what_is_wrong(error)}",
+            "run the experiment folder again",
         ) from error
 
 
