@@ -8,7 +8,8 @@ from investigator.code import lazy
 from investigator.code.interpreter import Interpreter
 from investigator.code.program import Program
 from investigator.code.syntax import descendants, enclosing, field, text
-from investigator.code.values import FunctionValue, Raised, Value
+from investigator.code.trace import Happening, Trace
+from investigator.code.values import FunctionValue, Raised, Unknown, Value
 from investigator.engines.interface import Step, Told
 from investigator.model import NotKnown, Outcome, Refused
 
@@ -49,6 +50,13 @@ def raised_before(
             outcome = Refused(said) if reached else NotKnown(f"whether the engine stops with {said}")
             return Told(outcome=outcome, steps=(step,))
     return None
+
+
+def error_left_open(trace: Trace) -> Unknown | None:
+    """What was not followed of a condition under which an error was left out: the engine may stop there."""
+    open_ = {(e.place.path, e.place.line): e.value for e in trace.of(Happening.FORK)}
+    left_out = (open_.get((e.place.path, e.place.line)) for e in trace.of(Happening.ASSUME))
+    return next((why for why in left_out if isinstance(why, Unknown) and why.not_followed is not None), None)
 
 
 def words(statement: Node) -> str:

@@ -17,7 +17,13 @@ from tests.support.rewriting.names import private_names_changed
 
 pytestmark = [pytest.mark.network, pytest.mark.slow]
 
-RELEASES = (("vllm", "0.20.1"), ("vllm", "0.33.0"), ("sglang", "0.5.16"), ("sglang", "0.5.23"))
+RELEASES = (
+    ("vllm", "0.20.1"),
+    ("vllm", "0.28.0"),
+    ("vllm", "0.33.0"),
+    ("sglang", "0.5.16"),
+    ("sglang", "0.5.23"),
+)
 COMMON = (
     "written_anew",
     "by_keyword",

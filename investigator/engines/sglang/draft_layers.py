@@ -24,7 +24,7 @@ from investigator.code.values import (
 from investigator.engines import building
 from investigator.engines.finding import class_named, keyword_at
 from investigator.engines.interface import Step, Told
-from investigator.engines.refusal import stopped
+from investigator.engines.refusal import error_left_open, stopped
 from investigator.engines.sglang import backends, roles
 from investigator.engines.sglang.world import ASSUMPTIONS, Session, World
 from investigator.model import Known, NotKnown, Outcome, Unsupported
@@ -82,8 +82,14 @@ class Draft:
 def build(
     world: World, follow: frozenset[str] = frozenset(), natives: Mapping[str, Native] | None = None
 ) -> Draft:
-    """Build the draft model."""
-    session = world.start(follow=follow, natives=natives)
+    """Build the draft model; what decides whether the building stops is followed, too."""
+    return deepen(
+        lambda more: _construct(world.start(follow=follow | more, natives=natives)),
+        lambda draft: error_left_open(draft.session.interp.trace),
+    )
+
+
+def _construct(session: Session) -> Draft:
     interp = session.interp
     builder = Builder(session)
     interp.natives[ATTENTION] = builder

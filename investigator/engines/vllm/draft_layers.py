@@ -27,7 +27,7 @@ from investigator.code.values import (
 from investigator.engines import building
 from investigator.engines.finding import keyword_at
 from investigator.engines.interface import Step, Told
-from investigator.engines.refusal import is_deliberate
+from investigator.engines.refusal import error_left_open, is_deliberate
 from investigator.engines.vllm import default_runner, drafter, roles, runners
 from investigator.engines.vllm.world import ASSUMPTIONS, Session, World
 from investigator.model import Known, NotKnown, Outcome, Refused, Runner
@@ -79,8 +79,11 @@ class Draft:
 
 
 def build(world: World, runner: Runner, follow: frozenset[str] = frozenset()) -> Draft:
-    """Build the draft model on one runner."""
-    return construct(world.start(runner, follow=follow))
+    """Build the draft model on one runner; what decides whether the building stops is followed, too."""
+    return deepen(
+        lambda more: construct(world.start(runner, follow=follow | more)),
+        lambda draft: error_left_open(draft.session.interp.trace),
+    )
 
 
 def construct(session: Session) -> Draft:
