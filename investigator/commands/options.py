@@ -253,11 +253,11 @@ def _color(*, no_color: bool) -> bool | None:
     return False if no_color or os.environ.get("NO_COLOR") else None
 
 
-def assignment(text: str) -> tuple[str, str]:
-    """``NAME=VALUE``. Raises UsageError."""
+def assignment(text: str, option: str = "--env") -> tuple[str, str]:
+    """``NAME=VALUE``, as ``option`` takes it. Raises UsageError."""
     name, equals, value = text.partition("=")
     if not equals or not name.isidentifier():
-        raise UsageError(f"cannot read --env {text!r}", "write NAME=VALUE")
+        raise UsageError(f"cannot read {option} {text!r}", "write NAME=VALUE")
     return name, value
 
 

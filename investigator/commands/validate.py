@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from investigator.commands.options import consoles, settings_options
+from investigator.commands.options import assignment, consoles, settings_options
 from investigator.commands.output import require_folder, writing
 from investigator.commands.parameters import Seconds, UserPath
 from investigator.errors import ExitCode, UsageError
@@ -145,8 +145,8 @@ def command(
         parallel=parallel,
         time_limit=time_limit,
         repairs=repairs,
-        options={key: _json(value) for key, value in map(_assignment, options)},
-        environment=dict(map(_assignment, environment)),
+        options={key: _json(value) for key, value in (assignment(text, "--option") for text in options)},
+        environment=dict(map(assignment, environment)),
     )
     if plan_only:
         _print_plan(data, service.plan_of(request), request)
@@ -264,13 +264,6 @@ def _prompts(text: str | None) -> tuple[int | None, Path | None]:
             raise UsageError(f"{text} prompts", "give 1 to 10,000")
         return int(text), None
     return None, Path(text)
-
-
-def _assignment(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not equals or not name.isidentifier():
-        raise UsageError(f"cannot read {text!r}", "write NAME=VALUE")
-    return name, value
 
 
 def _json(text: str) -> Json:
