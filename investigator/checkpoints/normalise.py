@@ -63,8 +63,11 @@ CLASS_DEFAULTS: Mapping[str, Mapping[str, Json]] = {
 }
 """Config class, by ``model_type``, -> the values it uses for keys that the file leaves out.
 
-``rope_theta`` is not among them: transformers 4 defaults the flat key, 5 a dictionary.
+``rope_theta`` is not among them: it may stand in a dictionary (:func:`_fill_rope_theta`).
 """
+
+ROPE_THETA = 10_000.0
+"""The base of the rotary angles of every class named above, where the file gives none."""
 
 
 @dataclass(frozen=True)
@@ -93,9 +96,28 @@ def normalise(raw: Mapping[str, Json], *, complete: bool = True) -> Normalised:
         if shown := sorted(filled.keys() & {"use_sliding_window", "num_hidden_layers", "head_dim"}):
             listed = ", ".join(f"{key}={filled[key]!r}" for key in shown)
             rewrites.append(f"keys the file leaves out get the class's defaults: {listed}")
+        rewrites += _fill_rope_theta(values)
     rewrites += _drop_unused_window(raw, values)
     rewrites += _fill_layer_types(values)
     return Normalised(values, tuple(rewrites))
+
+
+def _fill_rope_theta(values: dict[str, Json]) -> list[str]:
+    """The base that the class takes where the file leaves it out: the one that stands with the scaling,
+    else its own. One for each type of layer is none for all, and is left alone."""
+    flat, parameters, scaling = (values.get(k) for k in ("rope_theta", "rope_parameters", "rope_scaling"))
+    given = parameters if isinstance(parameters, Mapping) else scaling
+    if isinstance(given, Mapping) and any(isinstance(value, Mapping) for value in given.values()):
+        return []
+    theta = given.get("rope_theta") if isinstance(given, Mapping) else None
+    if isinstance(parameters, Mapping):
+        if theta is not None:
+            return []
+        values["rope_parameters"] = {**parameters, "rope_theta": ROPE_THETA if flat is None else flat}
+    elif flat is None:
+        values["rope_theta"] = ROPE_THETA if theta is None else theta
+    taken = flat is None and theta is None
+    return [f"rope_theta is filled in with the class's default: {ROPE_THETA}"] if taken else []
 
 
 def _drop_unused_window(raw: Mapping[str, Json], values: dict[str, Json]) -> list[str]:

@@ -52,7 +52,7 @@ def _compare(reference: Json, engine: Json, sides: Sides) -> Judgement:
             promised=promised,
             happens="no block is dropped",
         )
-    why = f"the last matched block of {_listed(engine)} is dropped on every prefix-cache hit"
+    why = f"the last matched block of {_listed(engine)} is dropped on a prefix-cache hit"
     happens = conditional(why, sides)
     return Judgement(verdict=Verdict.BROKEN, why=happens, promised=promised, happens=happens)
 
@@ -85,7 +85,7 @@ CONTRACT = Contract(
     id="cache-drop",
     promise="the EAGLE rule to drop the last matched prefix-cache block is not applied to a drafter that"
     " writes its context K/V from the target",
-    consequence="each prefix-cache hit recomputes a block it need not; with a hybrid target reuse can fall"
+    consequence="a prefix-cache hit recomputes a block it need not; with a hybrid target reuse can fall"
     " to zero",
     ask_checkpoint=_ask,
     compare=_compare,

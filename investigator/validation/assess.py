@@ -24,6 +24,9 @@ NEAR = 0.95
 BLOCK = "cache-drop"
 """The contract whose effect is on prefix-cache hits and not on acceptance."""
 
+BLOCK_TOKENS = 16
+"""vLLM's block sizes are multiples of it."""
+
 NO_GAP = (BLOCK, "lookahead", "config-coverage")
 """Contracts that explain no gap: they cost no acceptance or little, or are another finding's shadow."""
 
@@ -87,6 +90,8 @@ class Assessment:
     every variant."""
     contradictions: tuple[str, ...] = ()
     cut: tuple[str, ...] = ()
+    whole_blocks: bool = False
+    """Whether every prompt ends where a block of the KV cache does: see :func:`_whole_blocks`."""
 
     def of(self, name: str) -> Figures | None:
         """A variant's figures, when it was measured."""
@@ -134,6 +139,7 @@ def assess(
         sameness=_sameness(variants, results),
         cut=tuple(cut),
         investigated=investigated,
+        whole_blocks=_whole_blocks(results.get(AS_RELEASED), len(fresh.prompts) if fresh else 0),
     )
     like = _like_a_fault(assessment)
     left = [c for c in broken if c not in (*repaired, *kept, *NO_GAP) and (c not in MODELLED or c == like)]
@@ -189,6 +195,14 @@ def _hit_rate(run: Pass | None) -> float | None:
     if run is None or not run.prefix_queries or run.prefix_hits is None:
         return None
     return run.prefix_hits / run.prefix_queries
+
+
+def _whole_blocks(released: VariantResult | None, prompts: int) -> bool:
+    """Whether a prompt's length is a multiple of the block's. Such a prompt, asked again, computes its
+    last block anew in any case, since one token must be left to compute; an engine that matches that
+    block first, to drop it, then loses nothing by the drop (vLLM from 0.32.0)."""
+    asked = released.reuse.prefix_queries if released is not None and released.reuse else None
+    return bool(asked and prompts) and asked % (prompts * BLOCK_TOKENS) == 0
 
 
 def _known(by_name: Mapping[str, Figures], name: str) -> bool:
@@ -260,7 +274,7 @@ def _contradictions(a: Assessment, broken: Sequence[str]) -> Iterator[str]:
                 f"{effect.contract}: the reference loses {predicted.value:.2f} with this fault, but its "
                 f"repair brings the engine at most {max(0.0, measured.high):.2f}"
             )
-        if effect.contract == BLOCK and effect.hits is not None and effect.hits <= 0:
+        if effect.contract == BLOCK and effect.hits is not None and effect.hits <= 0 and not a.whole_blocks:
             yield f"{BLOCK}: the repair brings no prefix-cache hits ({effect.hits:+.1%} of the prompt tokens)"
     released, repaired = a.released_to_reference, a.to_reference
     if costly and released is not None and released.low is not None and released.low >= 0.99:

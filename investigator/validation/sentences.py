@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from investigator.validation.assess import Assessment, Effect
+from investigator.validation.assess import BLOCK, BLOCK_TOKENS, Assessment, Effect
 from investigator.validation.plan import ALL, AS_RELEASED, NO_SPECULATION, REFERENCE
 from investigator.validation.statistics import LEVEL, Estimate
 
@@ -23,6 +23,12 @@ def sentences(a: Assessment) -> Iterator[str]:
     ranked = sorted(a.effects, key=lambda e: -_worth(e))
     for rank, effect in enumerate(ranked):
         yield from _effect(effect, first=rank == 0)
+        if effect.contract == BLOCK and effect.hits is not None and effect.hits <= 0 and a.whole_blocks:
+            yield (
+                f"{BLOCK} was not put to the test: a prompt that ends where a block of the cache does "
+                "computes its last block anew in any case. Give --prompt-tokens that is no multiple of "
+                f"{BLOCK_TOKENS}."
+            )
     if a.to_reference is not None:
         yield _reach(a)
     if a.unrepaired:

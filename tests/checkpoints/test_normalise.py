@@ -1,6 +1,9 @@
 """Hugging Face's rewrites, against what Qwen3Config is known to do."""
 
+import pytest
+
 from investigator.checkpoints import normalise
+from investigator.model import Json
 
 FULL, SLIDING = "full_attention", "sliding_attention"
 
@@ -74,6 +77,30 @@ def test_nothing_rests_on_the_absence_of_a_key_that_was_only_not_seen() -> None:
 
     assert result.values == {"model_type": "qwen3", "sliding_window": 4096, "num_hidden_layers": 6}
     assert result.rewrites == ()
+
+
+@pytest.mark.parametrize(
+    ("given", "flat", "nested"),
+    [
+        ({}, 10000.0, None),
+        ({"rope_theta": 5e5}, 5e5, None),
+        ({"rope_scaling": {"rope_type": "default", "rope_theta": 5e5}}, 5e5, None),
+        ({"rope_scaling": {"rope_type": "yarn", "factor": 4.0}}, 10000.0, None),
+        ({"rope_parameters": {"rope_type": "default", "rope_theta": 5e5}}, None, 5e5),
+        ({"rope_parameters": {"rope_type": "default"}}, None, 10000.0),
+        ({"rope_parameters": {"rope_type": "default"}, "rope_theta": 5e5}, 5e5, 5e5),
+        ({"rope_parameters": {"full_attention": {"rope_theta": 5e5}}}, None, None),
+    ],
+)
+def test_the_rotary_base_stands_flat_or_in_a_dictionary_or_is_the_classs_own(
+    given: dict[str, Json], flat: float | None, nested: float | None
+) -> None:
+    """Measured: vLLM 0.24.0 and 0.32.0 rotate a Qwen3-style drafter that gives none with base 10000."""
+    values = normalise({"model_type": "qwen3", **given}).values
+    parameters = values.get("rope_parameters")
+
+    assert values.get("rope_theta") == flat
+    assert (parameters.get("rope_theta") if isinstance(parameters, dict) else None) == nested
 
 
 def test_an_unknown_class_is_left_alone() -> None:

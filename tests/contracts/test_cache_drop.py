@@ -19,7 +19,7 @@ from tests.support.miniature_vllm import checkpoint
         (
             {"drop": "eagle"},
             Verdict.BROKEN,
-            "the last matched block of every group is dropped on every prefix-cache hit"
+            "the last matched block of every group is dropped on a prefix-cache hit"
             " (prefix caching is on by default)",
         ),
         ({"drop": "own"}, Verdict.HONOURED, "no KV-cache group drops its last matched block"),
@@ -34,7 +34,7 @@ from tests.support.miniature_vllm import checkpoint
         (
             {"drop": "own", "annotates": "the-drafter"},
             Verdict.BROKEN,
-            "the last matched block of the group 'draft attention' is dropped on every prefix-cache hit"
+            "the last matched block of the group 'draft attention' is dropped on a prefix-cache hit"
             " (prefix caching is on by default)",
         ),
     ],

@@ -13,7 +13,9 @@ OFFSET, WINDOW, DROP = "target-layer-offset", "layer-types", "cache-drop"
 CAUSALITY = "in-block-causality"
 
 
-def result(name: str, accepted: int, hits: int | None = None, texts: int = 20) -> VariantResult:
+def result(
+    name: str, accepted: int, hits: int | None = None, texts: int = 20, prompt: int = 50
+) -> VariantResult:
     """A variant that accepts about ``accepted`` tokens per 10 drafts; ``texts`` of 20 are the common ones."""
     rows = {
         p: Count(drafts=10, draft_tokens=70, accepted=accepted + p % 3, per_position=(accepted + p % 3,))
@@ -31,7 +33,7 @@ def result(name: str, accepted: int, hits: int | None = None, texts: int = 20) -
     )
     outputs = tuple((1, 2, 3) if p < texts else (1, 9, 3) for p in range(20))
     fresh = Pass(seconds=2.0, total=total, prompts=rows, outputs=outputs)
-    reuse = Pass(seconds=2.0, total=total, prompts=rows, prefix_queries=1000, prefix_hits=hits)
+    reuse = Pass(seconds=2.0, total=total, prompts=rows, prefix_queries=20 * prompt, prefix_hits=hits)
     return VariantResult(variant=name, status="done", fresh=fresh, reuse=None if hits is None else reuse)
 
 
@@ -237,6 +239,22 @@ def test_cache_drop_is_judged_by_prefix_cache_hits() -> None:
     assert same.contradictions == (
         "cache-drop: the repair brings no prefix-cache hits (+0.0% of the prompt tokens)",
     )
+
+
+def test_prompts_of_whole_blocks_do_not_put_a_dropped_block_to_the_test() -> None:
+    """As on vLLM 0.32.0: a prompt of 256 tokens finds 240 again with the drop and without it."""
+    variants = [v for v in engine_variants([DROP], True) if v.name in ("as-released", "all-repairs")]
+
+    def judge(prompt: int, found: int) -> Assessment:
+        results = {v.name: result(v.name, 3, hits=20 * found, prompt=prompt) for v in variants}
+        return assess(variants, results, place="local", engine="vllm==0", pair="micro", broken=(DROP,))
+
+    whole, part = judge(256, 240), judge(250, 224)
+    assert whole.contradictions == ()
+    assert any("--prompt-tokens that is no multiple of 16" in line for line in sentences(whole))
+    assert part.contradictions != ()
+    assert not any("not put to the test" in line for line in sentences(part))
+
 
 
 def test_a_variant_that_died_is_said_and_the_rest_is_judged() -> None:
