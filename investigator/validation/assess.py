@@ -202,7 +202,7 @@ def _whole_blocks(released: VariantResult | None, prompts: int) -> bool:
     last block anew in any case, since one token must be left to compute; an engine that matches that
     block first, to drop it, then loses nothing by the drop (vLLM from 0.32.0)."""
     asked = released.reuse.prefix_queries if released is not None and released.reuse else None
-    return bool(asked and prompts) and asked % (prompts * BLOCK_TOKENS) == 0
+    return bool(asked and prompts and asked % (prompts * BLOCK_TOKENS) == 0)
 
 
 def _known(by_name: Mapping[str, Figures], name: str) -> bool:

@@ -256,7 +256,6 @@ def test_prompts_of_whole_blocks_do_not_put_a_dropped_block_to_the_test() -> Non
     assert not any("not put to the test" in line for line in sentences(part))
 
 
-
 def test_a_variant_that_died_is_said_and_the_rest_is_judged() -> None:
     variants = engine_variants([WINDOW], reference=True)[:3]
     results = {name: result(name, n) for name, n in (("as-released", 0), ("reference", 14))}
