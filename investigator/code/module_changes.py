@@ -13,7 +13,6 @@ from investigator.code.syntax import text
 from investigator.code.types_and_methods import MUTATING
 
 _FUNCTIONS = ("function_definition", "lambda")
-_BLOCKS = ("module", "expression_statement", "decorated_definition")
 
 
 @dataclass(frozen=True)
