@@ -6,6 +6,8 @@ when attention layers are made, and stops at one whose class has no such attenti
 
 from investigator.code import classes
 from investigator.code.interpreter import Frame
+from investigator.code.syntax import descendants, text
+from investigator.code.syntax import field as child
 from investigator.code.values import (
     BudgetSpent,
     ClassValue,
@@ -24,6 +26,8 @@ FLAGS = ("--attention-backend", "--attention-config.backend")
 BACKENDS = "AttentionBackendEnum"
 REGISTRY = "vllm/v1/attention/backends/registry.py"
 SUPPORTS = "supports_non_causal"
+BUILDER = "get_builder_cls"
+WINDOW = "window"
 FLASH = "FLASH_ATTN"
 
 
@@ -47,6 +51,28 @@ def without_causality(session: Session, name: str) -> tuple[bool | Unknown, Step
     except (Raised, BudgetSpent) as stopped:
         return Unknown(f"{found.name}.{SUPPORTS}: {stopped}"), step
     return (answer if answer is not None else Unknown(f"{found.name}.{SUPPORTS} is not decided")), step
+
+
+def stops_at_windows(session: Session, name: str) -> Step | None:
+    """Where a backend's metadata builder may stop at layers with a window as it is made; None where it
+    does not. As FlashInfer's of vLLM 0.25 to 0.29 on GPUs of capability 9.0: which GPU is not known."""
+    interp = session.interp
+    found = _class_of(session, name)
+    getter = classes.class_attribute(interp, found, BUILDER) if isinstance(found, ClassValue) else None
+    if not isinstance(getter, FunctionValue):
+        return None
+    try:
+        builder = interp.enter(getter, (), {})
+    except (Raised, BudgetSpent):
+        return None
+    made = classes.class_attribute(interp, builder, "__init__") if isinstance(builder, ClassValue) else None
+    if not isinstance(made, FunctionValue):
+        return None
+    for node in descendants(child(made.node, "body"), "if_statement"):
+        stops = any(part.type == "raise_statement" for part in child(node, "consequence").named_children)
+        if stops and WINDOW in text(child(node, "condition")):
+            return Step(made.module.place(child(node, "condition")), f"where {name} stops at windows")
+    return None
 
 
 def _class_of(session: Session, name: str) -> ClassValue | Unknown:

@@ -75,17 +75,23 @@ def _backend_stops(world: World, runner: Runner, found: _Found) -> Told | None:
     """What becomes of a pass that is not causal on the backend that the deployment names, where that is
     not simply run."""
     name = backends.named(world.deployment)
-    if name is None or not found.not_causal:
+    if name is None:
         return None
-    able, step = backends.without_causality(world.start(runner), name)
-    if able is True:
+    session = world.start(runner)
+    outcome: Outcome | None = None
+    step = None
+    if found.not_causal:
+        able, step = backends.without_causality(session, name)
+        if able is False:
+            outcome = Refused(f"{name} has no attention that is not causal, which the draft pass asks for")
+        elif able is not True:
+            outcome = NotKnown(f"whether {name} can run the draft pass: {able}")
+    if outcome is None and isinstance(found.outcome, Known) and any(world.checkpoint.windows or ()):
+        step = backends.stops_at_windows(session, name)
+        if step is not None:
+            outcome = NotKnown(f"{name} stops at a layer with a window on some GPUs; which GPU is not known")
+    if outcome is None:
         return None
-    if able is False:
-        outcome: Outcome = Refused(
-            f"{name} has no attention that is not causal, which the draft pass asks for"
-        )
-    else:
-        outcome = NotKnown(f"whether {name} can run the draft pass: {able}")
     return Told(outcome=outcome, steps=(step,) if step is not None else (), assumptions=ASSUMPTIONS)
 
 

@@ -22,6 +22,7 @@ class AttentionBackendEnum(Enum):
         "vllm.v1.attention.backends.few.BlockBackend"
     )
     TILES = "vllm.v1.attention.backends.few.TileBackend"
+    LANES = "vllm.v1.attention.backends.few.LaneBackend"
 """
 FEW = """\
 class Backend:
@@ -42,6 +43,18 @@ class BlockBackend(Backend):
 
 class TileBackend(FlashAttentionBackend):
     pass
+
+
+class LaneBackend(FlashAttentionBackend):
+    @staticmethod
+    def get_builder_cls():
+        return LaneBuilder
+
+
+class LaneBuilder:
+    def __init__(self, layers, platform):
+        if platform.is_old() and any(layer.window_left != -1 for layer in layers):
+            raise NotImplementedError("lanes have no windows here")
 """
 FOLDER = "vllm/v1/attention/backends"
 
@@ -71,6 +84,17 @@ def test_nothing_about_the_draft_s_attention_is_answered_where_the_engine_stops(
     engine = VllmEngine(Program(given.program.tree), given.checkpoint, given.deployment)
 
     assert isinstance(engine.ask(contract, Runner.V2).outcome, Refused)
+
+
+def test_a_backend_that_stops_at_windows_on_some_machines_is_not_vouched_for() -> None:
+    """Measured: vLLM 0.29.0 stops so with FlashInfer on an H200, and would not on other GPUs."""
+    told = per_layer(named("LANES", "True"), Runner.V2)
+
+    assert told.outcome == NotKnown(
+        "LANES stops at a layer with a window on some GPUs; which GPU is not known"
+    )
+    assert [(step.place.path, step.place.line) for step in told.steps] == [(f"{FOLDER}/few.py", 29)]
+    assert per_layer(named("TILES", "True"), Runner.V2).outcome == Known([True, True, True])
 
 
 def test_the_backend_whose_kernel_is_followed_is_named_without_an_assumption() -> None:
