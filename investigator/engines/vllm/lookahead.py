@@ -12,7 +12,7 @@ from tree_sitter import Node
 
 from investigator.code import classes, lazy
 from investigator.code.follow import deepen
-from investigator.code.syntax import Place, descendants, enclosing, field, named, text
+from investigator.code.syntax import Place, asked_for, descendants, enclosing, field, named, text
 from investigator.code.trace import Happening
 from investigator.code.values import (
     BudgetSpent,
@@ -117,10 +117,11 @@ def _admits(acting: lazy.Acting, call: Node) -> bool:
         return _admits(acting.caller, acting.call)
     while around is not None and around != acting.function.node:
         for node in descendants(around, "call") if mentions(around, ADMITTED_TO) else ():
-            callee = field(node, "function")
-            if callee.type != "attribute" or text(field(callee, "attribute")) not in ("append", "add"):
+            asked = asked_for(field(node, "function"))
+            if asked is None or asked[1] not in ("append", "add"):
                 continue
-            if text(field(callee, "object")).rpartition(".")[2] == ADMITTED_TO:
+            queue = asked_for(asked[0])
+            if (queue[1] if queue is not None else text(asked[0])) == ADMITTED_TO:
                 return True
         around = enclosing(around, "while_statement", "for_statement", "function_definition")
     return False

@@ -343,3 +343,32 @@ def test_the_steps_end_where_the_metadata_are_made() -> None:
     last = per_layer(world(files), Runner.V1).steps[-1]
 
     assert lines[last.place.line - 1].strip() == "causal=False,"
+
+
+# -- the same, written otherwise ---------------------------------------------------------
+
+ASKING = """        count, indices, metadata = (
+            self.prepare_first_pass(tokens, metadata)
+        )
+"""
+
+
+@pytest.mark.parametrize(
+    "asking",
+    [
+        "        made = getattr(self, 'prepare_first_pass')(tokens, metadata)\n",
+        "        this = self\n        made = this.prepare_first_pass(tokens, metadata)\n",
+        "        if (made := self.prepare_first_pass(tokens, metadata)) is None:\n            return None\n",
+        "        return rest(self, tokens, metadata)\n\n\ndef rest(proposer, tokens, metadata):\n"
+        "        made = proposer.prepare_first_pass(tokens, metadata)\n",
+        "        return self.rest(tokens, metadata)\n\n    def rest(self, tokens, metadata):\n"
+        "        made = self.prepare_first_pass(tokens, metadata)\n",
+    ],
+)
+def test_however_the_draft_pass_asks_for_its_metadata(asking: str) -> None:
+    files = first_runner("", "causal=True,")
+    shorter = V1_BASE.partition("        layers = ")[0]
+    files["vllm/v1/spec_decode/base.py"] = shorter.replace(ASKING, asking)
+
+    assert ASKING not in files["vllm/v1/spec_decode/base.py"]
+    assert per_layer(world(files), Runner.V1).outcome == Known([True, True, True])
