@@ -105,7 +105,8 @@ def _checked(world: World, runner: Runner, follow: frozenset[str]) -> tuple[Admi
             interp.enter(acting.function, (), {acting.name: session.vllm_config})
         except Raised as raised:
             if runs is None or not is_deliberate(interp.program, raised):
-                return Admission(unknown=f"whether {check.qualified_name} ends in {raised}"), None
+                missing = _last_skipped(session) if runs is None else None
+                return Admission(unknown=f"whether {check.qualified_name} ends in {raised}"), missing
             reasons = tuple(_reasons(session)) or (Reason(raised.error.message, (raised.stack[-1],)),)
             return Admission(reasons, str(raised)), None
         except BudgetSpent as spent:
@@ -116,6 +117,14 @@ def _checked(world: World, runner: Runner, follow: frozenset[str]) -> tuple[Admi
             return Admission(unknown=said if others else None, windows_unknown=said), _left_alone(session)
     left = _left_alone(session)
     return Admission(unknown=str(left) if left is not None else None), left
+
+
+def _last_skipped(session: Session) -> Unknown | None:
+    """The last function that was not followed: what the runner is may rest on it."""
+    event = session.interp.trace.last(Happening.SKIP, lambda event: "." not in event.name)
+    if event is None:
+        return None
+    return Unknown(f"{event.name} was not followed", event.place, not_followed=event.name)
 
 
 def _left_alone(session: Session) -> Unknown | None:
