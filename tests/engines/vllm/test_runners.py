@@ -123,6 +123,22 @@ def test_a_method_that_is_listed_is_not_supported() -> None:
     assert told.outcome == Unsupported("runner v2 does not take it: speculative method 'dflash'")
 
 
+def test_the_variable_is_read_by_a_function_of_another_file() -> None:
+    """Whether the check runs rests on it: it is followed before anything is called open."""
+    files = mini.texts(check="second-lacks-method")
+    path = next(path for path in files if path.endswith("/envs.py"))
+    files["vllm/flags.py"] = "def as_flag(said):\n    return bool(int(said))\n"
+    before = files[path]
+    files[path] = before.replace("bool(int(os.getenv(", "as_flag((os.getenv(")
+    files[path] = files[path].replace("import os\n", "import os\nfrom vllm.flags import as_flag\n", 1)
+
+    told = runners.unsupported(mini.engine(mini.tree_of(files))._world, Runner.V2)
+
+    assert files[path] != before
+    assert told is not None
+    assert told.outcome == Unsupported("runner v2 does not take it: speculative method 'dflash'")
+
+
 def test_whether_the_check_runs_may_be_open() -> None:
     """It would refuse, and only the machine knows whether it is asked."""
     files = mini.texts(check="second-lacks-method")
