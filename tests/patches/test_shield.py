@@ -60,6 +60,7 @@ from investigator.patches.shield import shielded
 def interrupt():
     signal.raise_signal(signal.SIGINT)
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # what runs in the background ignores it
 os.register_at_fork(**{sys.argv[1]: interrupt})
 done = Path(sys.argv[2])
 try:
