@@ -139,10 +139,10 @@ def test_a_run_over_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     [
         ({"schema": 2}, "is of another version"),
         ({"variants": {}}, "experiment.json names no variants"),
-        ({"variants": [{"name": "x"}]}, "is not as it was written: 'kind'"),
+        ({"variants": [{"name": "x"}]}, "is not as it was written: it has no 'kind'"),
         ({"engine": []}, "is not as it was written"),
-        ({"broken": [1]}, "is not as it was written: a list of names was expected"),
-        ({"cut": "x"}, "is not as it was written: a list of names was expected"),
+        ({"broken": [1]}, "is not as it was written: it has another shape (a list of names was expected)"),
+        ({"cut": "x"}, "is not as it was written: it has another shape (a list of names was expected)"),
     ],
 )
 def test_an_experiment_that_was_edited(folder: Path, changes: dict[str, object], said: str) -> None:
