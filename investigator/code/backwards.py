@@ -113,7 +113,7 @@ def frame_at(
             return given.names[name]
         if is_method and name == local.first:
             return receiver
-        if function.node.has_error and local.binds(name):
+        if local.binds(name) and function.module.file.unreadable(function.node):
             return Unknown("text that could not be parsed", function.module.place(function.node))
         if "." in name:
             return _attribute_here(interp, frame, local, name, position)

@@ -200,7 +200,7 @@ def run_function(
     interp: Interpreter, function: FunctionValue, args: tuple[Value, ...], kwargs: dict[str, Value]
 ) -> Value:
     """Call a function: bind its parameters, run its body, join early returns."""
-    if function.node.has_error:
+    if function.module.file.unreadable(function.node):
         place = function.module.place(function.node)
         unknown = Unknown(f"{function.qualified_name} holds text that could not be parsed", place)
         left_alone(interp, unknown, (*args, *kwargs.values()))

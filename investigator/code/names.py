@@ -288,7 +288,7 @@ def bind(
     if node.type == "class_definition":
         home = owner.scope if owner is not None else scope
         return decorated(interp, home, node, interp.class_value(node, home, found.decorators))
-    if node.has_error:
+    if scope.module.file.unreadable(node):
         return Unknown(f"{found.name} is bound by text that could not be parsed", place)
     right = node.child_by_field_name("right")
     if node.type not in ("assignment", "augmented_assignment"):

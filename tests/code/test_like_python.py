@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from investigator.code.syntax import parse
 from investigator.code.values import BudgetSpent, Raised
 from tests.code.compare import agrees, equals
 from tests.code.random_programs.asking import BUDGET, ask, interpreter, mixed
@@ -44,6 +45,9 @@ def briefly(examples: int) -> Callable[[Any], Any]:
 
 def check_equal(text: str, arguments: Arguments) -> bool:
     """Whether there was an answer of Python's to compare with; it is compared."""
+    file = parse("program.py", text.encode())
+    if file.unreadable(file.root):
+        return False
     try:
         real = run_by_python(text, arguments)
     except LeftOpen:

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.code.random_programs.by_python import LeftOpen, run_by_python
 from tests.code.random_programs.modules import PROGRAM
-from tests.code.random_programs.programs import LeftOpen, run_by_python, seeded
+from tests.code.random_programs.programs import seeded
 from tests.support.rewriting import SHAPES, Files, rewritten
 from tests.support.rewriting.names import private_names_changed
 
