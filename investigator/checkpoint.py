@@ -37,15 +37,29 @@ class ModelConfig:
 
     @property
     def rope_theta(self) -> Json:
-        """The base of the rotary angles, in either layout; None where the config gives none."""
-        text = self.normalised.get("text_config")
-        for values in (self.normalised, text if isinstance(text, Mapping) else {}):
+        """The base of the rotary angles, in either layout; None where the config gives none, or one for
+        each type of layer."""
+        if self.rope_by_layer_type:
+            return None
+        for values in self._texts():
             nested = values.get("rope_parameters")
             found = nested.get("rope_theta") if isinstance(nested, Mapping) else None
             found = found if found is not None else values.get("rope_theta")
             if found is not None:
                 return found
         return None
+
+    @property
+    def rope_by_layer_type(self) -> bool:
+        """Whether ``rope_parameters`` holds settings for each type of layer, not for all."""
+        nested = (values.get("rope_parameters") for values in self._texts())
+        return any(
+            isinstance(v, Mapping) for given in nested if isinstance(given, Mapping) for v in given.values()
+        )
+
+    def _texts(self) -> tuple[Mapping[str, Json], ...]:
+        text = self.normalised.get("text_config")
+        return (self.normalised, text) if isinstance(text, Mapping) else (self.normalised,)
 
 
 @dataclass(frozen=True, kw_only=True)

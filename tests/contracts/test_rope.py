@@ -1,5 +1,7 @@
 """``rope``: the draft's rotation as its config has it, or the target's."""
 
+from dataclasses import replace
+
 import pytest
 
 from investigator.contracts.contract import Sides, judge
@@ -71,3 +73,15 @@ def test_the_checkpoint_gives_the_base_in_either_layout() -> None:
     nested = checkpoint(rope_theta=None, rope_parameters={"rope_theta": 7000})
     assert ask(nested)[0] == Known({"theta": 7000})
     assert isinstance(ask(checkpoint(rope_theta=None))[0], NotKnown)
+
+
+def test_a_base_for_each_type_of_layer_is_compared_with_none() -> None:
+    facts = checkpoint()
+    parameters = {"full_attention": {"rope_theta": 5000}, "sliding_attention": {"rope_theta": 10000}}
+    draft = replace(facts.draft, normalised={**facts.draft.normalised, "rope_parameters": parameters})
+
+    found = judge(CONTRACT, replace(sides("halves"), facts=replace(facts, draft=draft)))
+
+    assert draft.rope_theta is None
+    assert found.verdict is Verdict.UNKNOWN
+    assert found.why.startswith("the draft's rope_parameters holds settings for each type of layer")
