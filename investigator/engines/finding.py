@@ -108,11 +108,11 @@ def calls(function: FunctionValue, name: str) -> Iterator[Node]:
 
 def _imported_as(module: Module, name: str) -> frozenset[str]:
     """The names by which a file calls what is ``name`` elsewhere: its own, and those of its imports."""
-    if not mentions(module.file.root, f"{name} as "):
-        return frozenset([name])
     known, key = module.worked_out, (f"imported as {name}", 0)
     if key not in known:
-        others = descendants(module.file.root, "aliased_import")
+        # The source as it was parsed: the text of a tree's root is a copy of it.
+        renamed = f"{name} as ".encode() in module.file.source
+        others = descendants(module.file.root, "aliased_import") if renamed else ()
         known[key] = frozenset(
             [name, *(text(field(n, "alias")) for n in others if text(field(n, "name")) == name)]
         )

@@ -95,8 +95,9 @@ def drafter(session: Session) -> Value:
 def _proposers(session: Session, cls: ClassValue) -> Iterator[str]:
     """Attributes ``x`` of a runner on which its methods, or else what they hand it to, call
     ``self.x.propose(...)``."""
-    own = [lazy.Acting(m, session.interp.local_bindings(m).first) for m in roles.methods(session.interp, cls)]
-    found = dict.fromkeys(_proposing(session, own))
+    own = [m for m in roles.methods(session.interp, cls) if any(roles.calls(m, PROPOSE))]
+    acting = [lazy.Acting(m, session.interp.local_bindings(m).first) for m in own]
+    found = dict.fromkeys(_proposing(session, acting))
     for far in (False, True):
         found = found or dict.fromkeys(_proposing(session, roles.at_work(session.interp, cls, far=far)))
     return iter(found)
